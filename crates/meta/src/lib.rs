@@ -1,0 +1,12 @@
+//! The vocabulary of Crest: values, paths, field errors and everything that is said about an object
+//! without knowing its kind.
+//!
+//! Pure: no IO, no clock, no async. Same input, same output, same order of errors.
+
+pub mod field_error;
+pub mod path;
+pub mod value;
+
+pub use field_error::{ErrorType, FieldError};
+pub use path::FieldPath;
+pub use value::{Map, Text, Value};

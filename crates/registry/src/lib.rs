@@ -1,0 +1,1 @@
+//! Revisioned objects: keys, codecs, optimistic updates, paging, the watch cache.

@@ -1,0 +1,1 @@
+//! What an object of a kind may look like: prune, default, validate, merge, publish.

@@ -1,0 +1,1 @@
+//! The HTTP server: the pipeline, the catalog of served resources, the verbs, background loops.

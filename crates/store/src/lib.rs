@@ -1,0 +1,1 @@
+//! Revisioned bytes: transactions, history, watch, on one of several backends.

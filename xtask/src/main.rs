@@ -1,0 +1,3 @@
+//! Every developer task of Crest, in Rust: `cargo xtask test`, `conform`, `bench`.
+
+fn main() {}
