@@ -1,1 +1,7 @@
 //! What an object of a kind may look like: prune, default, validate, merge, publish.
+//!
+//! Pure: no IO, no clock, no async. Same input, same output, same order of errors.
+//!
+//! - `structural` and the passes beside it: custom resources, from a definition's `openAPIV3Schema`.
+//! - `typed`: built-in kinds, from descriptions of their types.
+//! - `apply`: field ownership and server-side apply for both.
