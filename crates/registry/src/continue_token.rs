@@ -3,11 +3,15 @@
 //! Upstream: apiserver/pkg/storage/continue.go, v1.36.
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, NO_PAD};
 use meta::{Map, Value, wire::json};
 use store::Revision;
 
 const VERSION: &str = "meta.k8s.io/v1";
+
+/// Go's decoder overlooks bits that a last character has too many; so do we.
+const LENIENT: GeneralPurposeConfig = NO_PAD.with_decode_allow_trailing_bits(true);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT);
 
 /// Where a list goes on, and at which state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,12 +42,12 @@ impl ContinueToken {
             [("v", Value::from(VERSION)), ("rv", Value::Int(revision)), ("start", Value::from(self.start.as_str()))]
                 .into_iter()
                 .collect();
-        URL_SAFE_NO_PAD.encode(json::to_vec(&Value::Object(token)))
+        URL_SAFE.encode(json::to_vec(&Value::Object(token)))
     }
 
     pub fn decode(text: &str) -> Result<Self, TokenError> {
         let error = |detail: String| TokenError(detail);
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|cause| error(base64_error(&cause)))?;
+        let bytes = URL_SAFE.decode(text).map_err(|cause| error(base64_error(&cause)))?;
         let token = json::parse(&bytes).map_err(|cause| error(cause.to_string()))?.value;
         let version = token.get("v").and_then(Value::as_str).unwrap_or_default();
         if version != VERSION {
@@ -99,7 +103,7 @@ mod tests {
         let check = |text: &str, expected: &str| {
             assert_eq!(ContinueToken::decode(text).unwrap_err().to_string(), expected);
         };
-        let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let encode = |text: &str| URL_SAFE.encode(text);
         check(
             "garbage",
             "continue key is not valid: invalid character '\\u0081' looking for beginning of value",
