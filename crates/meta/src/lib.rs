@@ -6,7 +6,9 @@
 pub mod field_error;
 pub mod go_fmt;
 pub mod gvk;
+pub mod names;
 pub mod path;
+pub mod selector;
 pub mod status;
 pub mod value;
 pub mod wire;
