@@ -1,0 +1,19 @@
+//! Built-in kinds: what their types, defaults, rules, columns and names are.
+//!
+//! Every fact about a kind is data (`kinds/*.txt`, [`resources()`]) or a small pure function of an object; the verbs
+//! of the server know neither kind nor group. A description is parsed when its group is first used.
+//!
+//! - [`types`]: the descriptions and what they become.
+//! - [`decode`]: a body as the reference's typed decoder and encoder leave it.
+//! - [`default`], [`validate`]: what the reference adds to and demands of an object.
+//! - [`resources()`], [`columns`]: names, verbs, selectors and table cells.
+
+mod decode;
+mod go_base64;
+mod go_time;
+mod quantity;
+pub mod types;
+
+pub use decode::{DecodeError, Decoded, decode};
+pub use quantity::Quantity;
+pub use types::{Kind, kind};
