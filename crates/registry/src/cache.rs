@@ -251,14 +251,22 @@ impl Cache {
         Some(state.ring_start + skipped as u64)
     }
 
-    /// The changes from a cursor on, at most `limit`.
+    /// The changes from a cursor on: about `limit`, but never only some of one revision.
     pub fn tail(&self, cursor: u64, limit: usize) -> Tail {
         let state = self.state.read();
         let Some(skipped) = cursor.checked_sub(state.ring_start) else {
             return Tail::FellBehind;
         };
         let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
-        Tail::Events(state.ring.iter().skip(skipped).take(limit).cloned().collect())
+        let mut events: Vec<Arc<Event>> = Vec::new();
+        for event in state.ring.iter().skip(skipped) {
+            let complete = events.last().is_some_and(|last| last.revision != event.revision);
+            if events.len() >= limit && complete {
+                break;
+            }
+            events.push(event.clone());
+        }
+        Tail::Events(events)
     }
 
     /// Resolves at the next change. To miss none, call it before looking.

@@ -6,6 +6,7 @@
 //! Upstream (the behaviour, not the shape): apiserver/pkg/storage/{etcd3,cacher}, v1.36.
 
 mod cache;
+pub mod codec;
 mod continue_token;
 mod feed;
 mod list;

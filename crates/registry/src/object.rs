@@ -50,6 +50,13 @@ impl Object {
         })
     }
 
+    /// The same object under another revision: how a watcher sees it leave.
+    pub fn at_revision(&self, revision: Revision) -> Option<Self> {
+        let mut object = Object::new(&self.bytes, revision, &FieldPaths::default())?;
+        object.fields.clone_from(&self.fields);
+        Some(object)
+    }
+
     /// The whole object with its resource version, in the version it is stored in.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes

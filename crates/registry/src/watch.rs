@@ -105,12 +105,14 @@ impl Watcher {
                             self.seen = self.seen.max(applied);
                             changed.await;
                         }
-                        Tail::Events(events) => {
+                        Tail::Events(mut events) => {
                             *cursor += events.len() as u64;
+                            // A watch may begin in the future.
+                            events.retain(|event| event.revision > self.seen);
                             if let Some(last) = events.last() {
                                 self.seen = last.revision;
+                                return Ok(events);
                             }
-                            return Ok(events);
                         }
                         Tail::FellBehind => {
                             self.source = Watcher::source(&self.registry, &self.cache, self.seen).await?;

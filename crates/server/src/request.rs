@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use meta::selector::field::FieldSelector;
 use percent_encoding::percent_decode_str;
 
 /// The HTTP methods an API server tells apart.
@@ -128,8 +129,8 @@ fn parse_resource(
 
 /// The one object that a field selector picks, which authorization then asks for by name.
 fn selected_name(query: &Query) -> Option<String> {
-    let selector = meta::selector::field::parse(query.get("fieldSelector")?).ok()?;
-    selector.exact_value("metadata.name").filter(|name| is_path_segment(name)).map(str::to_owned)
+    let selector = FieldSelector::parse(query.get("fieldSelector")?).ok()?;
+    selector.required_value("metadata.name").filter(|name| is_path_segment(name)).map(str::to_owned)
 }
 
 fn is_path_segment(name: &str) -> bool {

@@ -3,6 +3,7 @@
 //! Upstream: apimachinery/pkg/apis/meta/{v1,internalversion}/validation, v1.36.
 
 use meta::gvk::GroupKind;
+use meta::selector::{field::FieldSelector, label::LabelSelector};
 use meta::status::Status;
 use meta::{FieldError, FieldPath, Text, Value, go_fmt};
 
@@ -93,7 +94,7 @@ fn check_field_manager(manager: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::too_long(&path, Value::Null, FIELD_MANAGER_MAX_BYTES));
     }
     for (position, letter) in manager.char_indices() {
-        if !go_fmt::is_print(letter) {
+        if letter.is_control() {
             let shown = format!("U+{:04X}", u32::from(letter));
             let detail = format!("invalid character {shown} (at position {position})");
             errors.push(FieldError::invalid(&path, manager, detail));
@@ -111,8 +112,8 @@ fn check_dry_run(values: &[&str], errors: &mut Vec<FieldError>) {
 /// Options of list, watch and deletecollection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    pub label_selector: Option<meta::selector::label::Selector>,
-    pub field_selector: Option<meta::selector::field::Selector>,
+    pub label_selector: Option<LabelSelector>,
+    pub field_selector: Option<FieldSelector>,
     pub resource_version: Text,
     pub resource_version_match: Text,
     pub limit: i64,
@@ -131,13 +132,13 @@ impl ListOptions {
         let label_selector = match query.get("labelSelector") {
             None | Some("") => None,
             Some(text) => Some(
-                meta::selector::label::parse(text).map_err(|error| Status::bad_request(error.to_string()))?,
+                LabelSelector::parse(text).map_err(|error| Status::bad_request(error.to_string()))?,
             ),
         };
         let field_selector = match query.get("fieldSelector") {
             None | Some("") => None,
             Some(text) => Some(
-                meta::selector::field::parse(text).map_err(|error| Status::bad_request(error.to_string()))?,
+                FieldSelector::parse(text).map_err(|error| Status::bad_request(error.to_string()))?,
             ),
         };
         let options = ListOptions {
