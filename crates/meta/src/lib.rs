@@ -7,6 +7,7 @@ pub mod field_error;
 pub mod go_fmt;
 pub mod gvk;
 pub mod names;
+pub mod patch;
 pub mod path;
 pub mod selector;
 pub mod status;
