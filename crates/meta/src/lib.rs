@@ -4,9 +4,15 @@
 //! Pure: no IO, no clock, no async. Same input, same output, same order of errors.
 
 pub mod field_error;
+pub mod go_fmt;
+pub mod gvk;
 pub mod path;
+pub mod status;
 pub mod value;
+pub mod wire;
 
 pub use field_error::{ErrorType, FieldError};
+pub use gvk::{GroupKind, GroupResource, GroupVersion, Gvk, Gvr};
 pub use path::FieldPath;
+pub use status::Status;
 pub use value::{Map, Text, Value};
