@@ -5,3 +5,5 @@
 //! - `structural` and the passes beside it: custom resources, from a definition's `openAPIV3Schema`.
 //! - `typed`: built-in kinds, from descriptions of their types.
 //! - `apply`: field ownership and server-side apply for both.
+
+pub mod apply;
