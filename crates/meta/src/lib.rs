@@ -4,8 +4,10 @@
 //! Pure: no IO, no clock, no async. Same input, same output, same order of errors.
 
 pub mod field_error;
+pub mod go_fmt;
 pub mod path;
 pub mod value;
+pub mod wire;
 
 pub use field_error::{ErrorType, FieldError};
 pub use path::FieldPath;
