@@ -5,10 +5,17 @@
 
 pub mod field_error;
 pub mod go_fmt;
+pub mod gvk;
+pub mod names;
+pub mod patch;
 pub mod path;
+pub mod selector;
+pub mod status;
 pub mod value;
 pub mod wire;
 
 pub use field_error::{ErrorType, FieldError};
+pub use gvk::{GroupKind, GroupResource, GroupVersion, Gvk, Gvr};
 pub use path::FieldPath;
+pub use status::Status;
 pub use value::{Map, Text, Value};
