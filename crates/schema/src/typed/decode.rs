@@ -450,7 +450,7 @@ fn null_of(id: TypeId) -> Value {
 /// How the zero value of a type is printed.
 fn zero_of(id: TypeId) -> Value {
     match &id.get().shape {
-        Shape::Bool => Value::Bool(false),
+        Shape::Bool | Shape::SchemaOrBool(_) => Value::Bool(false),
         Shape::Int32 | Shape::Int64 | Shape::Float | Shape::IntOrString => Value::Int(0),
         Shape::String => "".into(),
         Shape::Quantity => "0".into(),
@@ -459,7 +459,6 @@ fn zero_of(id: TypeId) -> Value {
             add_zero_fields(strukt, &mut map);
             map.into()
         }
-        Shape::SchemaOrBool(_) => Value::Bool(false),
         _ => Value::Null,
     }
 }

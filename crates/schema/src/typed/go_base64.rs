@@ -1,7 +1,7 @@
 //! Base64 as Go's standard decoder reads it: line breaks are skipped, loose trailing bits are forgiven, and an error
 //! names the byte it was noticed at.
 //!
-//! Upstream: Go's encoding/base64, StdEncoding.
+//! Upstream: Go's encoding/base64, `StdEncoding`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -3,7 +3,7 @@
 //! Go is more lenient than RFC 3339 (one-digit hours, a comma before the fraction, fractions the layout does not
 //! name) and its errors name the piece of the layout that did not fit.
 //!
-//! Upstream: Go's time/format.go; apimachinery/pkg/apis/meta/v1/{time,micro_time}.go, v1.36.
+//! Upstream: Go's time/format.go; `apimachinery/pkg/apis/meta/v1/{time,micro_time}.go`, v1.36.
 
 use std::fmt::Write as _;
 

@@ -5,15 +5,20 @@
 //!
 //! - [`types`]: the descriptions and what they become.
 //! - [`decode`]: a body as the reference's typed decoder and encoder leave it.
-//! - [`default`], [`validate`]: what the reference adds to and demands of an object.
 //! - [`resources()`], [`columns`]: names, verbs, selectors and table cells.
 
+pub mod columns;
 mod decode;
 mod go_base64;
 mod go_time;
 mod quantity;
+mod resources;
 pub mod types;
 
 pub use decode::{DecodeError, Decoded, decode};
 pub use quantity::Quantity;
+pub use resources::{
+    BuiltinResource, Generation, NameRule, Subresource, group_priority, resource_of, resources,
+    storage_version_hash,
+};
 pub use types::{Kind, kind};

@@ -106,6 +106,7 @@ impl Struct {
 }
 
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent markers of a Go field")]
 pub struct Field {
     pub name: &'static str,
     pub ty: TypeRef,

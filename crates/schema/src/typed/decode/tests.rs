@@ -206,7 +206,7 @@ fn unknown_fields_are_named_by_their_path() {
         r#"{"metadata":{"ownerReferences":[{"x":1,"apiVersion":"v1","kind":"A","name":"a","uid":"1"},{"y":1}]}}"#,
         &["metadata.ownerReferences[0].x", "metadata.ownerReferences[1].y"],
     );
-    let many: String = (0..200).map(|n| format!(r#","n{n}":1"#)).collect();
+    let many = (0..200).map(|n| format!(r#","n{n}":1"#)).collect::<Vec<_>>().concat();
     let (decoded, _) = run(CORE, "ConfigMap", &format!(r#"{{"data":{{}}{many}}}"#));
     assert_eq!(decoded.unwrap().unknown.len(), MAX_UNKNOWN);
 }

@@ -9,8 +9,10 @@ use super::{
     Field, ListKind, PACKAGES, Package, Patch, Shape, Struct, Type, TypeId, TypeRef, package as load_package,
 };
 
+type Leaf = (&'static str, &'static str, fn() -> Shape);
+
 /// Types with an encoding of their own: their name in the files and Go's name.
-const LEAVES: [(&str, &str, fn() -> Shape); 15] = [
+const LEAVES: [Leaf; 15] = [
     ("bool", "bool", || Shape::Bool),
     ("int32", "int32", || Shape::Int32),
     ("int64", "int64", || Shape::Int64),
@@ -202,15 +204,12 @@ impl Reader {
         if let Some(id) = self.by_expression.get(expression) {
             return TypeRef { id: *id, pointer };
         }
-        let id = match foreign(expression) {
-            Some(id) => id,
-            None => {
-                let (go_name, shape) = self.shape(expression, all);
-                let id = self.id(self.types.len());
-                self.types.push(Some(Type { go_name, shape }));
-                id
-            }
-        };
+        let id = foreign(expression).unwrap_or_else(|| {
+            let (go_name, shape) = self.shape(expression, all);
+            let id = self.id(self.types.len());
+            self.types.push(Some(Type { go_name, shape }));
+            id
+        });
         self.by_expression.insert(expression.to_owned(), id);
         TypeRef { id, pointer }
     }

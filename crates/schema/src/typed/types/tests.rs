@@ -23,8 +23,8 @@ fn field(group: &str, name: &str, path: &[&str]) -> Field {
 
 #[test]
 fn every_description_parses() {
-    for index in 0..PACKAGES.len() {
-        assert!(!package(index).types.is_empty(), "{}", PACKAGES[index].name);
+    for (index, source) in PACKAGES.iter().enumerate() {
+        assert!(!package(index).types.is_empty(), "{}", source.name);
     }
 }
 
