@@ -6,14 +6,15 @@
 //! - `typed`: built-in kinds, from descriptions of their types.
 //! - `apply`: field ownership and server-side apply for both.
 
-pub mod typed;
 pub mod apply;
 pub mod coerce;
 pub mod compile;
 pub mod formats;
+pub mod ownership;
 pub mod parse;
 pub mod pattern;
 pub mod structural;
+pub mod typed;
 
 mod default;
 mod go_regex;
