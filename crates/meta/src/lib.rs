@@ -11,6 +11,7 @@ pub mod patch;
 pub mod path;
 pub mod selector;
 pub mod status;
+pub mod time;
 pub mod value;
 pub mod wire;
 
