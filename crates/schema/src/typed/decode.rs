@@ -430,7 +430,7 @@ fn add_zero_fields(strukt: &'static Struct, map: &mut Map) {
             continue;
         }
         if !map.contains_key(field.name) {
-            let zero = if field.ty.pointer { Value::Null } else { zero_of(field.ty.id) };
+            let zero = if field.ty.pointer { Value::Null } else { zero_value(field.ty.id) };
             if !is_omitted(field, &zero) {
                 map.insert(field.name, zero);
             }
@@ -443,12 +443,13 @@ fn null_of(id: TypeId) -> Value {
     match id.get().shape {
         // The binary format reads back an empty text for no bytes in a list or map.
         Shape::Bytes if id.forgets_empty() => "".into(),
-        _ => zero_of(id),
+        _ => zero_value(id),
     }
 }
 
 /// How the zero value of a type is printed.
-fn zero_of(id: TypeId) -> Value {
+
+pub(super) fn zero_value(id: TypeId) -> Value {
     match &id.get().shape {
         Shape::Bool | Shape::SchemaOrBool(_) => Value::Bool(false),
         Shape::Int32 | Shape::Int64 | Shape::Float | Shape::IntOrString => Value::Int(0),

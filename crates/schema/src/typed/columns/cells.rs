@@ -3,16 +3,10 @@
 use jiff::Timestamp;
 use meta::Value;
 
+use crate::typed::access::{list, text};
+
 const NONE: &str = "<none>";
 const UNSET: &str = "<unset>";
-
-fn text<'a>(object: &'a Value, path: &[&str]) -> &'a str {
-    object.at(path).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn list<'a>(object: &'a Value, path: &[&str]) -> &'a [Value] {
-    object.at(path).and_then(Value::as_array).unwrap_or_default()
-}
 
 /// The number of members or items.
 fn count(object: &Value, path: &[&str]) -> i64 {
