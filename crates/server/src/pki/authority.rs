@@ -17,7 +17,7 @@ use x509_parser::time::ASN1Time;
 use super::files::{self, Batch, PUBLIC, SECRET};
 use super::issue::{self, Purpose};
 use super::pem::{self, Certificates, PrivateKey};
-use super::{Identity, PkiError, ServingNames};
+use super::{Identity, PkiError, ServingNames, client_certs};
 
 const AUTHORITY_REMEDY: &str = "restore both ca.crt and ca.key, or move them away to have a new authority made \
      (then every kubeconfig made with the old one must be replaced)";
@@ -202,6 +202,7 @@ impl Work<'_> {
             return Some(format!("the one there ends {end}"));
         }
         if let Err(error) = check_signature(certificates, purpose, authority, self.now) {
+            let error = client_certs::describe(&error);
             return Some(format!("the one there is not vouched for by ca.crt ({error})"));
         }
         match purpose {
@@ -256,7 +257,8 @@ fn own_name<'a>(certificate: &'a X509Certificate<'_>) -> Option<&'a str> {
     (is_ours && attributes.next().is_none() && certificate.subject() == certificate.issuer()).then_some(name)
 }
 
-fn may_sign(certificate: &X509Certificate<'_>) -> bool {
+/// Marked as an authority, and its key not for something else.
+pub(super) fn may_sign(certificate: &X509Certificate<'_>) -> bool {
     let signs = match certificate.key_usage() {
         Ok(usage) => usage.is_none_or(|usage| usage.value.key_cert_sign()),
         Err(_) => false,

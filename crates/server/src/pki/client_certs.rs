@@ -5,7 +5,10 @@
 //! and the chain is judged once per connection ([`PeerCertificate`]).
 //!
 //! Upstream: apiserver/pkg/authentication/request/x509/x509.go, v1.36.
-//! DIFFERENCE: a certificate that is itself marked as an authority is not accepted as a client's.
+//! DIFFERENCE: client certificates of version 1, or marked as an authority, must be signed by a listed authority
+//! itself, without one in between.
+
+mod direct;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -20,9 +23,9 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 use webpki::{EndEntityCert, KeyUsage};
 use x509_parser::extensions::ParsedExtension;
-use x509_parser::prelude::X509Certificate;
+use x509_parser::prelude::{X509Certificate, X509Version};
 
-use super::authority::{unix_time, validity};
+use super::authority::{self, unix_time, validity};
 use super::{PkiError, pem};
 
 /// The authorities whose client certificates are believed. Cheap to clone.
@@ -33,7 +36,10 @@ pub struct ClientRoots {
 
 #[derive(Clone, Debug)]
 struct Root {
+    certificate: CertificateDer<'static>,
     anchor: TrustAnchor<'static>,
+    /// The reference lets a listed certificate that is no authority stand for itself only.
+    may_sign: bool,
     /// An anchor has no dates, but the reference looks at those of its certificate.
     begin: Timestamp,
     end: Timestamp,
@@ -51,11 +57,12 @@ impl ClientRoots {
     }
 
     pub fn from_certificates(certificates: &[CertificateDer<'_>]) -> Result<Self, webpki::Error> {
-        let root = |certificate| {
+        let root = |certificate: &CertificateDer<'_>| {
             let anchor = webpki::anchor_from_trusted_cert(certificate)?.to_owned();
             let parsed = pem::parse(certificate).map_err(|_| webpki::Error::BadDer)?;
             let (begin, end) = validity(&parsed);
-            Ok(Root { anchor, begin, end })
+            let may_sign = parsed.version() != X509Version::V3 || authority::may_sign(&parsed);
+            Ok(Root { certificate: certificate.clone().into_owned(), anchor, may_sign, begin, end })
         };
         Ok(ClientRoots { roots: certificates.iter().map(root).collect::<Result<_, _>>()? })
     }
@@ -71,12 +78,18 @@ impl ClientRoots {
     }
 
     fn valid_at(&self, now: Timestamp) -> Vec<TrustAnchor<'_>> {
-        let valid = self.roots.iter().filter(|root| root.begin <= now && now <= root.end);
+        let valid = self.roots.iter().filter(|root| root.may_sign && root.is_valid_at(now));
         valid.map(|root| root.anchor.clone()).collect()
     }
 
     fn end_of(&self, anchor: &TrustAnchor<'_>) -> Option<Timestamp> {
         self.roots.iter().filter(|root| root.anchor == *anchor).map(|root| root.end).max()
+    }
+}
+
+impl Root {
+    fn is_valid_at(&self, now: Timestamp) -> bool {
+        self.begin <= now && now <= self.end
     }
 }
 
@@ -89,6 +102,18 @@ pub fn verify_client_chain(
     now: Timestamp,
 ) -> Result<Timestamp, webpki::Error> {
     let (leaf, between) = chain.split_first().ok_or(webpki::Error::BadDer)?;
+    match verify_ordinary(leaf, between, roots, now) {
+        Err(error) if direct::is_for_us(&error) => direct::verify(leaf, roots, now),
+        verdict => verdict,
+    }
+}
+
+fn verify_ordinary(
+    leaf: &CertificateDer<'_>,
+    between: &[CertificateDer<'_>],
+    roots: &ClientRoots,
+    now: Timestamp,
+) -> Result<Timestamp, webpki::Error> {
     let parsed = EndEntityCert::try_from(leaf)?;
     let anchors = roots.valid_at(now);
     let usage = KeyUsage::client_auth();
@@ -124,13 +149,13 @@ impl PeerCertificate {
         }
         let name = identifier(leaf);
         let rejected = |error: &webpki::Error| {
-            ClientCertificate::rejected(format!("verifying certificate {name} failed: {error}"))
+            ClientCertificate::rejected(format!("verifying certificate {name} failed: {}", describe(error)))
         };
         Some(match verify_client_chain(chain, roots, now) {
             Ok(end) => {
-                let error = webpki::Error::CertExpired { time: unix_time(end), not_after: unix_time(end) };
+                let ended = format!("certificate {name} ended {end}, after the connection was made");
                 let judged = ClientCertificate::from_verified(leaf);
-                PeerCertificate { judged, end, ended: rejected(&error) }
+                PeerCertificate { judged, end, ended: ClientCertificate::rejected(ended) }
             }
             // A rejected certificate stays so, even if it is merely too early: the client connects again.
             Err(error) => {
@@ -141,6 +166,29 @@ impl PeerCertificate {
 
     pub fn at(&self, now: Timestamp) -> &ClientCertificate {
         if now <= self.end { &self.judged } else { &self.ended }
+    }
+}
+
+/// What is wrong with a chain, in the reference's words where it has some.
+pub(super) fn describe(error: &webpki::Error) -> String {
+    let date = |time: &UnixTime| {
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
+    };
+    let dates = |now: &UnixTime, word: &str, limit: &UnixTime| {
+        let (now, limit) = (date(now), date(limit));
+        format!("x509: certificate has expired or is not yet valid: current time {now} is {word} {limit}")
+    };
+    match error {
+        webpki::Error::UnknownIssuer | webpki::Error::InvalidSignatureForPublicKey => {
+            "x509: certificate signed by unknown authority".to_owned()
+        }
+        webpki::Error::CertExpired { time, not_after } => dates(time, "after", not_after),
+        webpki::Error::CertNotValidYet { time, not_before } => dates(time, "before", not_before),
+        webpki::Error::RequiredEkuNotFoundContext(_) => {
+            "x509: certificate specifies an incompatible key usage".to_owned()
+        }
+        other => format!("x509: {other}"),
     }
 }
 
@@ -217,7 +265,11 @@ impl ClientCertVerifier for ProofOfPossession {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        crypto::verify_tls12_signature(message, certificate, signature, &self.algorithms)
+        match direct::old_key(certificate) {
+            None => crypto::verify_tls12_signature(message, certificate, signature, &self.algorithms),
+            Some(key) => direct::verify_tls12(&key, message, signature, &self.algorithms)
+                .map(|()| HandshakeSignatureValid::assertion()),
+        }
     }
 
     fn verify_tls13_signature(
@@ -226,7 +278,12 @@ impl ClientCertVerifier for ProofOfPossession {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        crypto::verify_tls13_signature(message, certificate, signature, &self.algorithms)
+        match direct::old_key(certificate) {
+            None => crypto::verify_tls13_signature(message, certificate, signature, &self.algorithms),
+            Some(key) => {
+                crypto::verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
+            }
+        }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -235,4 +292,4 @@ impl ClientCertVerifier for ProofOfPossession {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

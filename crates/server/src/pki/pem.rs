@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use rcgen::{KeyPair, PublicKeyData};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::error::X509Error;
+use x509_parser::nom;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::{PkiError, files};
@@ -90,14 +92,12 @@ impl PrivateKey {
     }
 }
 
-/// The certificate's fields, borrowed from its bytes.
-pub(super) fn parse<'a>(
-    certificate: &'a CertificateDer<'_>,
-) -> Result<X509Certificate<'a>, x509_parser::error::X509Error> {
+/// The certificate's fields, borrowed from its bytes; nothing may follow it.
+pub(super) fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, X509Error> {
     match X509Certificate::from_der(certificate) {
-        Ok((_, parsed)) => Ok(parsed),
-        Err(x509_parser::nom::Err::Error(error) | x509_parser::nom::Err::Failure(error)) => Err(error),
-        Err(x509_parser::nom::Err::Incomplete(_)) => Err(x509_parser::error::X509Error::InvalidCertificate),
+        Ok(([], parsed)) => Ok(parsed),
+        Err(nom::Err::Error(error) | nom::Err::Failure(error)) => Err(error),
+        Ok(_) | Err(nom::Err::Incomplete(_)) => Err(X509Error::InvalidCertificate),
     }
 }
 

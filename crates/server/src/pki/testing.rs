@@ -56,6 +56,23 @@ impl Signer {
         Signer::from_parts(&certificate, params, key)
     }
 
+    /// One whose certificate does not say that it is an authority.
+    pub(super) fn leaf(name: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let params = params(name, ALWAYS);
+        let certificate = params.self_signed(&key).unwrap();
+        Signer::from_parts(&certificate, params, key)
+    }
+
+    /// An intermediate that says what its certificate is for.
+    pub(super) fn authority_for(&self, name: &str, uses: Vec<ExtendedKeyUsagePurpose>) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = authority_params(name, ALWAYS);
+        params.extended_key_usages = uses;
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        Signer::from_parts(&certificate, params, key)
+    }
+
     fn from_parts(certificate: &rcgen::Certificate, params: CertificateParams, key: KeyPair) -> Self {
         Signer {
             certificate: certificate.der().clone(),

@@ -4,7 +4,8 @@ use std::io;
 
 use auth::authn::ClientCertificate;
 use rustls::client::{ClientConfig, ResolvesClientCert, Resumption};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 use rustls::time_provider::TimeProvider;
 use rustls::{HandshakeKind, ProtocolVersion, RootCertStore, SignatureScheme, SupportedProtocolVersion};
@@ -12,6 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::*;
+use crate::pki::client_certs::tests::{TUTORIAL_CLIENT, TUTORIAL_KEY};
 use crate::pki::testing::{self, ALWAYS, Client, Signer, now};
 use crate::pki::{PeerCertificate, Pki, authority};
 
@@ -222,6 +224,20 @@ async fn bad_certificates_get_through_the_handshake_but_are_not_believed() {
         server.corp.client("alice", (2050, 2060)),
     ] {
         assert!(matches!(shown(&server, client).await, ClientCertificate::Rejected(_)));
+    }
+}
+
+#[tokio::test]
+async fn certificates_of_version_1_get_through_with_their_key_only() {
+    let server = server();
+    let chain = vec![CertificateDer::from_pem_slice(TUTORIAL_CLIENT.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(TUTORIAL_KEY.as_bytes()).unwrap();
+    for version in [&TLS13, &TLS12] {
+        let with = |key| client_config(&server, &[version], Some(Client { chain: chain.clone(), key }));
+        let seen = connect(&server, &with(key.clone_key()), "localhost").await.unwrap();
+        assert_eq!(seen.chain, chain, "{version:?}");
+        let other = server.pki.admin.key.clone_key();
+        assert!(connect(&server, &with(other), "localhost").await.is_err(), "{version:?}");
     }
 }
 
