@@ -50,7 +50,7 @@ pub(crate) fn body(index: usize) -> String {
             "minReplicas": 0,
             "maxReplicas": 10,
             "schedule": "*/5 * * * *",
-            "containers": [container(0), container(1)],
+            "containers": (0..4).map(container).collect::<Vec<_>>(),
         },
     })
     .to_string()
