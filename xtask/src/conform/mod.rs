@@ -6,7 +6,7 @@
 mod list;
 mod suite;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -99,14 +99,25 @@ fn select(suites: &[Suite], words: &[String]) -> Result<Vec<Vec<String>>> {
     let all = suites.iter().map(Suite::scenarios).collect::<Result<Vec<_>>>()?;
     for word in words {
         if !all.iter().flatten().any(|name| names_scenario(word, name)) {
-            let folders = all.iter().flatten().filter_map(|name| name.split('/').next());
-            let folders = folders.collect::<std::collections::BTreeSet<_>>();
-            let folders = folders.into_iter().collect::<Vec<_>>().join(", ");
-            bail!("no folder or scenario {word}; the folders are: {folders}");
+            bail!("no folder or scenario {word}; there are: {}", alternatives(word, all.iter().flatten()));
         }
     }
     let wanted = |name: &String| words.is_empty() || words.iter().any(|word| names_scenario(word, name));
     Ok(all.into_iter().map(|names| names.into_iter().filter(wanted).collect()).collect())
+}
+
+/// The scenarios of the folder that a word begins with, or all folders when there is no such folder.
+fn alternatives<'a>(word: &str, names: impl Iterator<Item = &'a String> + Clone) -> String {
+    let folder = word.split('/').next().unwrap_or(word);
+    let mut found = names
+        .clone()
+        .filter(|name| names_scenario(folder, name))
+        .map(String::as_str)
+        .collect::<BTreeSet<_>>();
+    if found.is_empty() {
+        found = names.filter_map(|name| name.split('/').next()).collect();
+    }
+    found.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn names_scenario(word: &str, name: &str) -> bool {
@@ -253,6 +264,13 @@ mod tests {
         assert!(names_scenario("watch", "watch/a") && names_scenario("watch/", "watch/a"));
         assert!(names_scenario("watch/a", "watch/a"));
         assert!(!names_scenario("watch", "watch-list/a") && !names_scenario("watch/a", "watch/ab"));
+    }
+
+    #[test]
+    fn a_wrong_word_is_answered_with_the_right_ones() {
+        let names = ["watch/a", "watch/b", "yaml/c"].map(String::from);
+        assert_eq!(alternatives("watch/x", names.iter()), "watch/a, watch/b");
+        assert_eq!(alternatives("wtach", names.iter()), "watch, yaml");
     }
 
     #[test]
