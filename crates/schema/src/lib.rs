@@ -14,6 +14,7 @@ pub mod pattern;
 pub mod structural;
 
 mod default;
+mod embedded;
 mod go_regex;
 mod list_type;
 mod prune;

@@ -14,7 +14,7 @@ use crate::go_regex;
 /// How large the program of one pattern may get.
 ///
 /// DIFFERENCE: Go bounds the number of repetitions to a total of 1000 and has no other limit.
-const PROGRAM_BYTES: usize = 8 << 20;
+const PROGRAM_BYTES: usize = 32 << 20;
 
 /// One pattern of a schema.
 #[derive(Debug)]

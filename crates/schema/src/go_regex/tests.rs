@@ -110,5 +110,7 @@ fn nesting_is_bounded() {
     let deep = |levels| format!("{}a{}", "(".repeat(levels), ")*".repeat(levels));
     assert_eq!(Pattern::error(&deep(150)), None);
     assert!(Pattern::new(&deep(150)).is_match("aaa"));
-    assert!(Pattern::error(&deep(300)).unwrap().starts_with("error parsing regexp: expression nests too deeply"));
+    assert!(
+        Pattern::error(&deep(300)).unwrap().starts_with("error parsing regexp: expression nests too deeply")
+    );
 }
