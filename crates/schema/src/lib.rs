@@ -17,6 +17,7 @@ pub mod structural;
 pub mod typed;
 
 mod default;
+mod embedded;
 mod go_regex;
 mod list_type;
 mod prune;
