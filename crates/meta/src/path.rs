@@ -34,14 +34,17 @@ impl<'a> FieldPath<'a> {
     /// let item = items.index(2);
     /// assert_eq!(item.key("a/b").to_string(), "spec.items[2][a/b]");
     /// ```
+    #[must_use]
     pub fn field(&'a self, name: &'a str) -> FieldPath<'a> {
         FieldPath { parent: Some(self), step: Step::Field(name) }
     }
 
+    #[must_use]
     pub fn key(&'a self, key: &'a str) -> FieldPath<'a> {
         FieldPath { parent: Some(self), step: Step::Key(key) }
     }
 
+    #[must_use]
     pub fn index(&'a self, index: usize) -> FieldPath<'a> {
         FieldPath { parent: Some(self), step: Step::Index(index) }
     }
