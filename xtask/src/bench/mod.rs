@@ -199,6 +199,8 @@ impl Bench<'_> {
     fn load(&self, case: &Case) -> Command {
         let mut command = Command::new(self.generator.program());
         command.args(case.words(self.quick)).args(["--token", TOKEN, "--insecure", "--label", "crest"]);
+        // An error of the generator is to be read, not debugged.
+        command.env("RUST_BACKTRACE", "0");
         command
     }
 

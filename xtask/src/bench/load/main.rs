@@ -4,32 +4,51 @@
 //! `get`, `list full|label` and `watch`. The numbers compare well with each other, less well with the baseline,
 //! whose objects were others.
 
-#![expect(clippy::print_stdout, reason = "the result line is the product of this program")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the result line is the product of this program"
+)]
 
 mod client;
 mod drive;
 mod meter;
 mod objects;
 mod start;
+#[cfg(test)]
+mod tests;
 mod watch;
 
+use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use pico_args::Arguments;
 use serde_json::{Value, json};
+use tokio::task::LocalSet;
 
 use client::{Endpoint, Request};
 use drive::Plan;
 use meter::Meter;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match measure(Arguments::from_env()) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One thread is enough: the server is to be the one that works.
+fn measure(args: Arguments) -> Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let local = tokio::task::LocalSet::new();
-    let line = local.block_on(&runtime, run(Arguments::from_env()))?;
-    println!("{line}");
-    Ok(())
+    LocalSet::new().block_on(&runtime, run(args))
 }
 
 async fn run(mut args: Arguments) -> Result<Value> {
