@@ -17,7 +17,7 @@ const GENERATED_NAME_TRIES: usize = 8;
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
-    body::format(&call.headers.content_type)?;
+    body::format(call)?;
     let options = WriteOptions::parse(&call.info.query, WriteKind::Create)?;
     let object = body::object(call, options.field_validation)?;
     create(call, object, &options, output, 201).await

@@ -20,7 +20,7 @@ use super::write::parse_resource_version;
 use super::{Answer, Call, storage_status, table};
 use crate::catalog::Resource;
 use crate::env::SharedEnv;
-use crate::negotiate::{Output, Shown};
+use crate::negotiate::{self, Output, Shown};
 
 /// How often a watcher that asked for it is told how far it has come.
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
@@ -59,7 +59,7 @@ struct View {
 }
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
-    let output = call.output()?.for_watch()?;
+    let output = negotiate::watch_output(&call.headers, &call.info.query, &call.resource)?;
     let options = ListOptions::parse(&call.info.query, true)?;
     let selection = Selection::new(&call.resource, &options)?;
     let version = parse_resource_version(&options.resource_version)?;
@@ -136,10 +136,6 @@ fn timeout(options: &ListOptions, env: &SharedEnv) -> Duration {
 }
 
 impl WatchAnswer {
-    pub fn output(&self) -> &Output {
-        &self.view.output
-    }
-
     /// The next chunk of events, or `None` at the end.
     pub async fn next_chunk(&mut self) -> Option<Bytes> {
         if self.ended {

@@ -132,7 +132,7 @@ impl Call {
 
     /// The time of this request as objects show it.
     pub(super) fn now(&self) -> String {
-        crate::verbs::time_text(self.server.env.now())
+        meta::time::format(self.server.env.now()).to_string()
     }
 }
 
