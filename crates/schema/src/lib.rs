@@ -22,6 +22,8 @@ mod go_regex;
 mod list_type;
 mod prune;
 mod ratchet;
+pub mod rules;
+pub mod scale;
 mod shape;
 mod validate;
 
