@@ -448,7 +448,6 @@ fn null_of(id: TypeId) -> Value {
 }
 
 /// How the zero value of a type is printed.
-
 pub(super) fn zero_value(id: TypeId) -> Value {
     match &id.get().shape {
         Shape::Bool | Shape::SchemaOrBool(_) => Value::Bool(false),

@@ -7,6 +7,7 @@
 //! - [`decode`]: a body as the reference's typed decoder and encoder leave it.
 //! - [`default`]: what the reference adds to an object it reads; [`prepare_create`], [`prepare_update`]: what a write
 //!   may not decide.
+//! - [`validate`], [`name_rule`]: what the reference demands of an object.
 //! - [`resources()`], [`columns`]: names, verbs, selectors and table cells.
 
 mod access;
@@ -20,6 +21,7 @@ mod prepare;
 mod quantity;
 mod resources;
 pub mod types;
+mod validate;
 
 pub use convert::{event_from_core, event_to_core};
 pub use decode::{DecodeError, Decoded, decode};
@@ -31,3 +33,4 @@ pub use resources::{
     storage_version_hash,
 };
 pub use types::{Kind, kind};
+pub use validate::{name_rule, validate};
