@@ -47,7 +47,7 @@ fn push_escaped(out: &mut String, character: char) {
 }
 
 /// Go's `unicode.IsPrint`: letters, marks, numbers, punctuation, symbols and the ASCII space.
-fn is_print(character: char) -> bool {
+pub fn is_print(character: char) -> bool {
     if character.is_ascii() {
         return (' '..='~').contains(&character);
     }
