@@ -7,3 +7,4 @@
 //! - `apply`: field ownership and server-side apply for both.
 
 pub mod typed;
+pub mod apply;

@@ -1,0 +1,2 @@
+//! Laws and spellings of field sets.
+use super::*;

@@ -1,0 +1,33 @@
+//! Field ownership and server-side apply, as pure functions on values.
+//!
+//! - [`track_update`] records who changed what on create, update and patch.
+//! - `typedef` describes a type, `element` and `fieldset` name fields, `compare` finds what differs,
+//!   `typed` checks a value, `entry` is the wire form of an owner.
+
+mod compare;
+mod element;
+mod entry;
+mod fieldset;
+mod go_text;
+mod managers;
+mod reconcile;
+mod reset;
+mod typed;
+mod typedef;
+mod versions;
+
+#[cfg(test)]
+mod testing;
+
+pub use compare::{Delta, NotConforming, compare};
+pub use element::{ElementError, PathElement};
+pub use entry::{Entry, EntryError, Operation};
+pub use fieldset::{FieldSet, FieldsError};
+pub use managers::{
+    ManagerInfo, TrackError, manager_of_user_agent, restore_times_if_unchanged, track_update,
+    validate_managed_fields,
+};
+pub use reset::ResetFields;
+pub use typed::{Duplicates, TypeError, TypeErrors, field_set, validate};
+pub use typedef::{Field, ListDef, ListKind, MapDef, Scalar, TypeDef, TypeRef};
+pub use versions::{ConvertError, SingleVersion, Versions};

@@ -1,0 +1,120 @@
+//! The fields whose ownership is not recorded.
+//!
+//! Some belong to the system in every object (`kind`, `metadata.name`, …); others are put back by the
+//! server whatever a request says, such as `status` in a write to the main resource. A walk skips them.
+//!
+//! Upstream: managedfields/internal/stripmeta.go, rest.ResetFieldsStrategy, v1.36.
+
+use std::sync::LazyLock;
+
+use meta::Text;
+
+/// Recorded for nobody: they identify the object or are set by the server.
+const SYSTEM: &[&[&str]] = &[
+    &["apiVersion"],
+    &["kind"],
+    &["metadata", "clusterName"],
+    &["metadata", "creationTimestamp"],
+    &["metadata", "generation"],
+    &["metadata", "managedFields"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "resourceVersion"],
+    &["metadata", "selfLink"],
+    &["metadata", "uid"],
+];
+
+/// Field paths to skip; always includes the system's own. Made once per resource.
+#[derive(Clone, Debug)]
+pub struct ResetFields {
+    root: Skip,
+}
+
+/// Invariant: `below` is strictly ascending by name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Skip {
+    /// The field itself with everything below it.
+    all: bool,
+    /// The field itself, but not what is below it.
+    container: bool,
+    below: Vec<(Text, Skip)>,
+}
+
+impl ResetFields {
+    /// ```
+    /// use crest_schema::apply::ResetFields;
+    /// let main = ResetFields::new(&[&["status"]]);
+    /// let status = ResetFields::new(&[&["metadata"], &["spec"]]);
+    /// # let _ = (main, status);
+    /// ```
+    pub fn new(paths: &[&[&str]]) -> Self {
+        let mut root = Skip::default();
+        for path in SYSTEM.iter().chain(paths) {
+            root.add(path);
+        }
+        root.enter("metadata").container = true;
+        ResetFields { root }
+    }
+
+    /// Only the system's own fields.
+    pub fn none() -> &'static Self {
+        static NONE: LazyLock<ResetFields> = LazyLock::new(|| ResetFields::new(&[]));
+        &NONE
+    }
+
+    pub(super) fn root(&self) -> &Skip {
+        &self.root
+    }
+}
+
+impl Skip {
+    fn add(&mut self, path: &[&str]) {
+        let Some((first, rest)) = path.split_first() else {
+            self.all = true;
+            return;
+        };
+        self.enter(first).add(rest);
+    }
+
+    fn enter(&mut self, name: &str) -> &mut Skip {
+        let index = match self.below.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name)) {
+            Ok(index) => index,
+            Err(index) => {
+                self.below.insert(index, (Text::from(name), Skip::default()));
+                index
+            }
+        };
+        &mut self.below[index].1
+    }
+
+    pub(super) fn is_all(&self) -> bool {
+        self.all
+    }
+
+    pub(super) fn hides_container(&self) -> bool {
+        self.container
+    }
+
+    /// What to skip within a member.
+    pub(super) fn member(&self, name: &str) -> Option<&Skip> {
+        let index = self.below.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name)).ok()?;
+        Some(&self.below[index].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skipped_parent_covers_the_system_fields_below_it() {
+        let status = ResetFields::new(&[&["metadata"], &["spec"]]);
+        assert!(status.root().member("metadata").unwrap().is_all());
+        assert!(status.root().member("spec").unwrap().is_all());
+        assert!(status.root().member("status").is_none());
+        let metadata = ResetFields::none().root().member("metadata").unwrap();
+        assert!(!metadata.is_all());
+        assert!(metadata.member("uid").unwrap().is_all());
+        assert!(metadata.member("labels").is_none());
+    }
+}

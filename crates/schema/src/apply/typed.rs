@@ -1,0 +1,240 @@
+//! A value against its type: does it conform, and which fields does it mention.
+//!
+//! Upstream: structured-merge-diff/v6/typed/{validate,tofieldset}.go, v1.36. The order of several errors
+//! is that of the sorted members; the reference has a random one.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use meta::{Map, Text, Value};
+
+use super::compare::{Branch, Fields};
+use super::element::{self, PathElement};
+use super::fieldset::FieldSet;
+use super::go_text;
+use super::reset::{ResetFields, Skip};
+use super::typedef::{ListDef, ListKind, MapDef, Scalar, Shape, TypeDef, TypeRef};
+
+/// What does not conform, and where: `.spec.x`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeError {
+    pub path: String,
+    pub message: String,
+}
+
+/// All errors of one value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypeErrors(pub Vec<TypeError>);
+
+impl fmt::Display for TypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+impl fmt::Display for TypeErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [error] = self.0.as_slice() {
+            return error.fmt(f);
+        }
+        f.write_str("errors:")?;
+        self.0.iter().try_for_each(|error| write!(f, "\n  {error}"))
+    }
+}
+
+impl std::error::Error for TypeErrors {}
+
+/// Whether a list may hold several items with the same key. What clients apply may not; what is stored may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplicates {
+    Refused,
+    Allowed,
+}
+
+/// Checks a value against its type, to the reference's words.
+pub fn validate(ty: &TypeRef, value: &Value, duplicates: Duplicates) -> Result<(), TypeErrors> {
+    let mut check = Check { duplicates, path: Vec::new(), errors: Vec::new() };
+    check.value(ty.def(), value);
+    if check.errors.is_empty() { Ok(()) } else { Err(TypeErrors(check.errors)) }
+}
+
+/// Whether the value, taken as `shape`, has that shape; null has every shape.
+pub(super) fn takes(def: &TypeDef, shape: Shape, value: &Value) -> bool {
+    match (shape, value) {
+        (_, Value::Null) | (Shape::Map, Value::Object(_)) | (Shape::List, Value::Array(_)) => true,
+        (Shape::Scalar, value) => def.scalar.is_some_and(|scalar| takes_scalar(scalar, value)),
+        _ => false,
+    }
+}
+
+fn takes_scalar(scalar: Scalar, value: &Value) -> bool {
+    match scalar {
+        Scalar::Numeric => matches!(value, Value::Int(_) | Value::Float(_)),
+        Scalar::String => matches!(value, Value::String(_)),
+        Scalar::Boolean => matches!(value, Value::Bool(_)),
+        Scalar::Untyped => !matches!(value, Value::Array(_) | Value::Object(_)),
+    }
+}
+
+/// Whether the whole value conforms, duplicates allowed; says no more and therefore costs little.
+pub(super) fn conforms(def: &TypeDef, value: &Value) -> bool {
+    let Some(shape) = def.shape_of(value) else { return false };
+    if !takes(def, shape, value) {
+        return false;
+    }
+    match (shape, value, &def.map, &def.list) {
+        (Shape::Map, Value::Object(object), Some(map), _) => {
+            let mut fields = Fields::of(map);
+            object.iter().all(|(name, value)| fields.find(name).is_ok_and(|def| conforms(def, value)))
+        }
+        (Shape::List, Value::Array(items), _, Some(list)) => {
+            let associative = !matches!(list.kind, ListKind::Atomic);
+            let element = list.element.def();
+            items
+                .iter()
+                .all(|item| (!associative || element::item(list, item).is_ok()) && conforms(element, item))
+        }
+        _ => true,
+    }
+}
+
+/// The set of fields that a value mentions: leaves, list items, and members of maps.
+pub fn field_set(ty: &TypeRef, value: &Value, reset: &ResetFields) -> FieldSet {
+    FieldSet::from_sorted(mentioned(ty.def(), value, Some(reset.root())).children)
+}
+
+fn mentioned(def: &TypeDef, value: &Value, skip: Option<&Skip>) -> Branch {
+    let mut branch = Branch::default();
+    match (def.shape_of(value), &def.map, &def.list) {
+        (Some(Shape::Scalar), ..) => branch.member = true,
+        (Some(Shape::Map), Some(map), _) if map.atomic => branch.member = true,
+        (Some(Shape::Map), Some(map), _) => mention_members(map, value.as_object(), skip, &mut branch),
+        (Some(Shape::List), _, Some(list)) if matches!(list.kind, ListKind::Atomic) => branch.member = true,
+        (Some(Shape::List), _, Some(list)) => {
+            mention_items(list, value.as_array().unwrap_or_default(), &mut branch);
+        }
+        _ => {}
+    }
+    branch
+}
+
+fn mention_members(map: &MapDef, object: Option<&Map>, skip: Option<&Skip>, branch: &mut Branch) {
+    for (name, value) in object.into_iter().flat_map(Map::iter) {
+        let below = skip.and_then(|skip| skip.member(name));
+        if below.is_some_and(Skip::is_all) {
+            continue;
+        }
+        let field = map.field(name);
+        let ty = field.map(|field| &field.ty).or(map.additional.as_ref());
+        let mut child = ty.map(|ty| mentioned(ty.def(), value, below)).unwrap_or_default();
+        // A declared container is no field of its own unless there is nothing in it.
+        child.member |= field.is_none() || is_hollow(value);
+        child.member &= !below.is_some_and(Skip::hides_container);
+        branch.push(|| element::field(name), child);
+    }
+}
+
+fn is_hollow(value: &Value) -> bool {
+    matches!(value, Value::Null) || value.as_object().is_some_and(Map::is_empty)
+}
+
+fn mention_items(list: &ListDef, items: &[Value], branch: &mut Branch) {
+    let mut keyed: Vec<(Text, &Value)> =
+        items.iter().filter_map(|item| Some((element::item(list, item).ok()?, item))).collect();
+    keyed.sort_by(|left, right| left.0.cmp(&right.0));
+    for same_key in keyed.chunk_by(|left, right| left.0 == right.0) {
+        let mut child = match same_key {
+            [(_, item)] => mentioned(list.element.def(), item, None),
+            _ => Branch::default(), // duplicates are owned together, as one leaf
+        };
+        child.member = true;
+        branch.push(|| same_key[0].0.clone(), child);
+    }
+}
+
+struct Check {
+    duplicates: Duplicates,
+    path: Vec<String>,
+    errors: Vec<TypeError>,
+}
+
+impl Check {
+    fn fail(&mut self, message: String) {
+        self.errors.push(TypeError { path: self.path.concat(), message });
+    }
+
+    fn value(&mut self, def: &TypeDef, value: &Value) {
+        match (def.shape_of(value), &def.map, &def.list, def.scalar) {
+            (Some(Shape::Map), Some(map), ..) => match value {
+                Value::Object(object) => self.members(map, object),
+                Value::Null => {}
+                other => self.fail(format!("expected map, got &{{{}}}", go_text::plain(other))),
+            },
+            (Some(Shape::List), _, Some(list), _) => match value {
+                Value::Array(items) => self.items(list, items),
+                Value::Null => {}
+                other => self.fail(format!("expected list, got &{{{}}}", go_text::plain(other))),
+            },
+            (Some(Shape::Scalar), _, _, Some(scalar)) => self.scalar(scalar, value),
+            _ => self.fail("schema error: invalid atom: inlined".to_owned()),
+        }
+    }
+
+    fn scalar(&mut self, scalar: Scalar, value: &Value) {
+        if value.is_null() || takes_scalar(scalar, value) {
+            return;
+        }
+        self.fail(match scalar {
+            Scalar::Numeric => {
+                format!("expected numeric (int or float), got {}", go_text::type_name(value))
+            }
+            Scalar::String => {
+                format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_text::syntax(value))
+            }
+            Scalar::Boolean => format!("expected boolean, got &{{{}}}", go_text::plain(value)),
+            Scalar::Untyped => format!("expected any scalar, got &{{{}}}", go_text::plain(value)),
+        });
+    }
+
+    fn members(&mut self, map: &MapDef, object: &Map) {
+        for (name, value) in object.iter() {
+            self.path.push(format!(".{name}"));
+            let ty = map.member(name);
+            match ty {
+                Some(ty) => self.value(ty.def(), value),
+                None => self.fail("field not declared in schema".to_owned()),
+            }
+            self.path.pop();
+            if ty.is_none() {
+                return; // the reference looks no further in this map
+            }
+        }
+    }
+
+    fn items(&mut self, list: &ListDef, items: &[Value]) {
+        let mut seen = BTreeSet::new();
+        for (position, item) in items.iter().enumerate() {
+            let shown = if matches!(list.kind, ListKind::Atomic) {
+                PathElement::Index(i64::try_from(position).unwrap_or(i64::MAX)).to_string()
+            } else {
+                match element::item(list, item) {
+                    Err(error) => return self.fail(format!("element {position}: {error}")),
+                    Ok(key) => {
+                        let shown = element::display(&key);
+                        if !seen.insert(key) && self.duplicates == Duplicates::Refused {
+                            self.fail(format!("duplicate entries for key {shown}"));
+                        }
+                        shown
+                    }
+                }
+            };
+            self.path.push(shown);
+            self.value(list.element.def(), item);
+            self.path.pop();
+        }
+    }
+}
