@@ -6,5 +6,5 @@
 //! - `typed`: built-in kinds, from descriptions of their types.
 //! - `apply`: field ownership and server-side apply for both.
 
-pub mod typed;
 pub mod apply;
+pub mod typed;

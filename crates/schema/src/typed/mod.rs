@@ -17,6 +17,7 @@ mod decode;
 mod defaults;
 mod go_base64;
 mod go_time;
+mod ownership;
 mod prepare;
 mod quantity;
 mod resources;
@@ -26,6 +27,7 @@ mod validate;
 pub use convert::{event_from_core, event_to_core};
 pub use decode::{DecodeError, Decoded, decode};
 pub use defaults::default;
+pub use ownership::apply_type;
 pub use prepare::{Requester, finish_create, prepare_create, prepare_update};
 pub use quantity::Quantity;
 pub use resources::{
