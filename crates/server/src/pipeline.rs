@@ -247,12 +247,12 @@ pub fn refused(refusal: &Refusal) -> Status {
                 code: 403,
                 reason: "Forbidden".into(),
                 message: forbidden.message(),
-                details: Some(StatusDetails {
+                details: Some(Box::new(StatusDetails {
                     name: details.name.to_owned(),
                     group: details.group.to_owned(),
                     kind: details.kind.to_owned(),
                     ..StatusDetails::default()
-                }),
+                })),
                 continue_token: None,
             }
         }
@@ -269,7 +269,7 @@ enum Unknown {
 
 /// Finds the description of what a path names.
 fn resolve(catalog: &Catalog, info: &RequestInfo) -> Result<Arc<Resource>, Unknown> {
-    if info.resource.is_none() { return Err(Unknown::Page) };
+    let Some(target) = &info.resource else { return Err(Unknown::Page) };
     let Some(group) = catalog.group(&target.group) else { return Err(Unknown::Page) };
     let not_found = || if group.builtin { Unknown::Status(Box::new(verbs::not_found())) } else { Unknown::Page };
     let found = catalog.resource(&target.group, &target.version, &target.resource).ok_or_else(not_found)?;

@@ -15,7 +15,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
 use meta::status::Status;
-use meta::{Map, Value, wire};
+use meta::{Value, wire};
 use registry::Object;
 
 use crate::catalog::Resource;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use meta::{Map, Text, Value};
 use registry::{FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
-use schema::{ownership, typed};
+use schema::typed;
 
 use super::form::{BuiltinForm, Form, Hooks, Ownership};
 use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
@@ -44,7 +44,7 @@ fn describe(registry: &Registry, described: &'static typed::BuiltinResource, eve
     let (storage_group, storage_version) = described.storage.unwrap_or((described.group, described.version()));
     let api_version = api_version(described.group, described.version());
     let kind = described.kind();
-    let types = ownership::of_kind(kind);
+    let types = typed::apply_type(kind);
     let status = described.subresources.iter().find(|sub| sub.name == "status");
     let form = BuiltinForm {
         resource: described,
@@ -84,7 +84,6 @@ fn describe(registry: &Registry, described: &'static typed::BuiltinResource, eve
             delete_returns_object: described.delete_returns_object,
             update_creates: described.put_creates,
             unconditional_update: described.unconditional_update,
-            counts_generation: described.generation != typed::Generation::None,
         },
         published: None,
         form: Form::Builtin(form),
@@ -132,8 +131,6 @@ fn column(column: &typed::columns::Column) -> Column {
 fn hooks(kind: &str) -> Hooks {
     match kind {
         "Namespace" => Hooks {
-            prepare_create: prepare_namespace,
-            prepare_update: |new, old| keep_field(new, old, "spec"),
             mark_deletion: Some(mark_namespace),
             may_go: |namespace| {
                 let finalizers = namespace.at(&["spec", "finalizers"]).and_then(Value::as_array);
@@ -145,6 +142,7 @@ fn hooks(kind: &str) -> Hooks {
             already_deleting: Some(
                 "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.",
             ),
+            ..Hooks::default()
         },
         "CustomResourceDefinition" => Hooks {
             prepare_create: super::definition::prepare_create,
@@ -153,29 +151,6 @@ fn hooks(kind: &str) -> Hooks {
             ..Hooks::default()
         },
         _ => Hooks::default(),
-    }
-}
-
-fn keep_field(new: &mut Value, old: &Value, field: &str) {
-    if let Value::Object(members) = new {
-        crate::verbs::write::set_or_remove(members, field, old.get(field).cloned());
-    }
-}
-
-/// A new namespace is active and stays until it is empty.
-fn prepare_namespace(namespace: &mut Value) {
-    let status: Map = [("phase", Value::from("Active"))].into_iter().collect();
-    if let Value::Object(members) = namespace {
-        members.insert("status", status);
-        let spec = members.get_or_insert_with("spec", || Value::Object(Map::new()));
-        if let Value::Object(spec) = spec {
-            let finalizers = spec.get_or_insert_with("finalizers", || Value::Array(Vec::new()));
-            if let Value::Array(finalizers) = finalizers
-                && !finalizers.iter().any(|name| name.as_str() == Some(NAMESPACE_FINALIZER))
-            {
-                finalizers.push(NAMESPACE_FINALIZER.into());
-            }
-        }
     }
 }
 

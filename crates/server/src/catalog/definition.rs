@@ -88,7 +88,6 @@ fn describe(registry: &Registry, definition: &Value, version: &Value, compiler: 
             delete_returns_object: false,
             update_creates: false,
             unconditional_update: false,
-            counts_generation: true,
         },
         published: None,
         names,
@@ -222,7 +221,7 @@ pub(super) fn prepare_create(definition: &mut Value) {
 }
 
 /// A version that becomes the one to store in has been stored in from now on.
-pub(super) fn prepare_update(new: &mut Value, _old: &Value) {
+pub(super) fn prepare_update(new: &mut Value) {
     let storage = storage_version(new).to_owned();
     let Some(Value::Object(status)) = new.get_mut("status") else { return };
     let stored = status.get_or_insert_with("storedVersions", || Value::Array(Vec::new()));

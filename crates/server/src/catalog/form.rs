@@ -10,7 +10,7 @@ use meta::gvk::GroupKind;
 use meta::status::Status;
 use meta::{FieldError, FieldPath, Map, Meta, Value};
 use schema::apply::{ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, track_update};
-use schema::coerce::Malformed;
+use meta::object::Malformed;
 use schema::typed;
 
 use super::Resource;
@@ -35,10 +35,10 @@ pub struct BuiltinForm {
 /// What a built-in kind does differently. Pure functions; each has a plain default.
 #[derive(Clone, Copy)]
 pub struct Hooks {
-    /// Completes a new object before it is validated.
+    /// Changes what the description of the kind has prepared for creation.
     pub prepare_create: fn(&mut Value),
-    /// Takes over from the old object what an update may not change, beyond the fields that the kind resets.
-    pub prepare_update: fn(&mut Value, &Value),
+    /// Changes what the description of the kind has prepared for an update.
+    pub prepare_update: fn(&mut Value),
     /// A deletion only marks the object, in this way; a loop of ours removes it.
     pub mark_deletion: Option<fn(&mut Value, &str)>,
     /// Whether nothing of the kind's own keeps a deleted object.
@@ -53,7 +53,7 @@ impl Default for Hooks {
     fn default() -> Self {
         Hooks {
             prepare_create: |_| {},
-            prepare_update: |_, _| {},
+            prepare_update: |_| {},
             mark_deletion: None,
             may_go: |_| true,
             undeletable: |_| None,
@@ -136,14 +136,16 @@ impl Form {
     }
 
     /// Completes a new object before it is validated.
-    pub fn prepare_create(&self, object: &mut Value) {
+    pub fn prepare_create(&self, call: &Call, object: &mut Value) {
         match self {
             Form::Builtin(form) => {
-                reset_to(object, None, form.resource.reset);
+                let user = call.permitted.user();
+                let extra: Vec<_> = user.extra.iter().map(|(key, values)| (key.clone(), values.clone())).collect();
+                let requester =
+                    typed::Requester { name: &user.name, uid: &user.uid, groups: &user.groups, extra: &extra };
+                typed::prepare_create(form.kind, object, &requester, &call.now());
+                typed::finish_create(form.kind, object);
                 (form.hooks.prepare_create)(object);
-                if form.resource.generation != typed::Generation::None {
-                    metadata_mut(object).insert("generation", 1_i64);
-                }
             }
             Form::Custom(form) => {
                 if form.status
@@ -156,46 +158,17 @@ impl Form {
         }
     }
 
-    /// Takes over from the old object what this endpoint may not change.
-    pub fn prepare_update(&self, subresource: &str, new: &mut Value, old: &Value) {
-        match (self, subresource) {
-            (Form::Builtin(form), "") => {
-                reset_to(new, Some(old), form.resource.reset);
-                (form.hooks.prepare_update)(new, old);
-            }
-            (Form::Builtin(form), name) => {
-                let subresource = form.resource.subresources.iter().find(|sub| sub.name == name);
-                reset_to(new, Some(old), subresource.map_or(&[], |sub| sub.reset));
-            }
-            (Form::Custom(form), "") => {
-                if form.status {
-                    reset_to(new, Some(old), &[&["status"]]);
+    /// Takes over from the old object what this endpoint may not change, and counts the change.
+    pub fn prepare_update(&self, call: &Call, new: &mut Value, old: &Value) {
+        let subresource = call.target().subresource.as_str();
+        match self {
+            Form::Builtin(form) => {
+                typed::prepare_update(form.kind, subresource, new, old, &call.now());
+                if subresource.is_empty() {
+                    (form.hooks.prepare_update)(new);
                 }
             }
-            (Form::Custom(_), _) => take_only_status(new, old),
-        }
-    }
-
-    /// Counts a change of the desired state.
-    pub fn count_generation(&self, resource: &Resource, old: &Value, new: &mut Value) {
-        if !resource.habits.counts_generation {
-            return;
-        }
-        let changed = match self {
-            Form::Builtin(form) => match form.resource.generation {
-                typed::Generation::None => false,
-                typed::Generation::GrowsWith(fields) => fields.iter().any(|field| old.get(field) != new.get(field)),
-                typed::Generation::GrowsWithLabels => {
-                    differ_outside(old, new, &["metadata"])
-                        || old.at(&["metadata", "labels"]) != new.at(&["metadata", "labels"])
-                }
-            },
-            Form::Custom(form) if form.status => differ_outside(old, new, &["metadata", "status"]),
-            Form::Custom(_) => differ_outside(old, new, &["metadata"]),
-        };
-        if changed {
-            let generation = old.at(&["metadata", "generation"]).and_then(Value::as_int).unwrap_or(0);
-            metadata_mut(new).insert("generation", generation + 1);
+            Form::Custom(form) => form.prepare_update(subresource, new, old),
         }
     }
 
@@ -204,7 +177,7 @@ impl Form {
         let resource = &call.resource;
         match self {
             Form::Builtin(form) => {
-                let errors = typed::validate(form.kind, object, None);
+                let errors = typed::validate(form.kind, "", object, None);
                 if !errors.is_empty() {
                     return errors;
                 }
@@ -219,7 +192,7 @@ impl Form {
                     &metadata_path(),
                 ));
                 if let Some(schema) = &form.schema {
-                    errors.extend(schema.validate(object, None));
+                    form.check(schema, object, None, &mut errors);
                 }
                 errors
             }
@@ -238,7 +211,7 @@ impl Form {
         );
         errors.extend(meta::object::validate_object_meta_update(Meta::of(new), Meta::of(old), &path));
         match self {
-            Form::Builtin(form) => errors.extend(typed::validate(form.kind, new, Some(old))),
+            Form::Builtin(form) => errors.extend(typed::validate(form.kind, &call.target().subresource, new, Some(old))),
             Form::Custom(form) => {
                 errors.extend(validate_type(resource, new));
                 errors.extend(meta::object::validate_object_meta(
@@ -249,7 +222,7 @@ impl Form {
                 ));
                 errors.extend(meta::object::validate_object_meta_update(Meta::of(new), Meta::of(old), &path));
                 if let Some(schema) = &form.schema {
-                    errors.extend(schema.validate(new, Some(old)));
+                    form.check(schema, new, Some(old), &mut errors);
                 }
             }
         }
@@ -345,35 +318,44 @@ impl BuiltinForm {
 }
 
 impl CustomForm {
+    fn prepare_update(&self, subresource: &str, new: &mut Value, old: &Value) {
+        if !subresource.is_empty() {
+            return take_only_status(new, old);
+        }
+        let ignored: &[&str] = if self.status { &["metadata", "status"] } else { &["metadata"] };
+        if self.status
+            && let Value::Object(members) = new
+        {
+            set_or_remove(members, "status", old.get("status").cloned());
+        }
+        if differ_outside(old, new, ignored) {
+            let generation = old.at(&["metadata", "generation"]).and_then(Value::as_int).unwrap_or(0);
+            metadata_mut(new).insert("generation", generation + 1);
+        }
+    }
+
+    /// Everything that the schema finds wrong.
+    fn check(&self, schema: &schema::Schema, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        errors.extend(schema.validate_values(new, old));
+        errors.extend(schema.validate_embedded(new));
+        errors.extend(match old {
+            None => schema.validate_list_types(new),
+            Some(old) => schema.validate_list_types_update(new, old),
+        });
+    }
+
     fn decode(&self, value: &mut Value) -> Result<Vec<String>, String> {
         let mut unknown = Vec::new();
         match &self.schema {
             Some(schema) if !self.preserve_unknown => {
-                schema.shape(value, Malformed::Refuse, Some(&mut unknown)).map_err(|error| error.to_string())?;
+                schema.shape(value, Malformed::Reject, Some(&mut unknown)).map_err(|error| error.to_string())?;
             }
-            _ => schema::coerce::coerce_metadata(value, Malformed::Refuse, Some(&mut unknown))?,
+            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown)).map_err(|error| error.to_string())?,
         }
         if let Some(schema) = &self.schema {
             schema.default(value);
         }
         Ok(unknown)
-    }
-}
-
-/// Puts top-level fields (or paths) back to what they were; without an old object they go.
-fn reset_to(new: &mut Value, old: Option<&Value>, paths: &[&[&str]]) {
-    for path in paths {
-        let [field] = path else { continue };
-        if *field == "metadata" {
-            if let Some(old) = old {
-                take_metadata(new, old);
-            }
-            continue;
-        }
-        let kept = old.and_then(|old| old.get(field)).cloned();
-        if let Value::Object(members) = new {
-            set_or_remove(members, field, kept);
-        }
     }
 }
 

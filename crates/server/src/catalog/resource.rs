@@ -109,8 +109,6 @@ pub struct Habits {
     pub update_creates: bool,
     /// An update may leave the resource version out.
     pub unconditional_update: bool,
-    /// `metadata.generation` counts the changes of the desired state.
-    pub counts_generation: bool,
 }
 
 impl Resource {

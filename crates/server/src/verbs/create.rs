@@ -71,7 +71,7 @@ async fn store(
     code: u16,
 ) -> Result<Answer, Status> {
     fill_system_fields(call, &mut object);
-    call.resource.form.prepare_create(&mut object);
+    call.resource.form.prepare_create(call, &mut object);
     let errors = call.resource.form.validate_create(call, &object);
     if !errors.is_empty() {
         let name = metadata_text(&object, "name");

@@ -102,8 +102,7 @@ impl Change<'_> {
         let form = &call.resource.form;
         form.own(call, Some(live), &mut new, self.options);
         keep_system_fields(live, &mut new);
-        form.prepare_update(call.subresource(), &mut new, live);
-        form.count_generation(&call.resource, live, &mut new);
+        form.prepare_update(call, &mut new, live);
         keep_identity(live, &mut new);
         let errors = form.validate_update(call, &new, live);
         if !errors.is_empty() {

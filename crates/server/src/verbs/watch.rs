@@ -152,16 +152,14 @@ impl WatchAnswer {
             let wake = self.next_bookmark.map_or(self.deadline, |at| at.min(self.deadline));
             let events = tokio::select! {
                 biased;
-                events = self.watcher.next() => events,
-                () = tokio::time::sleep_until(wake) => match self.on_timer() {
-                    Some(chunk) => return Some(chunk),
-                    None => return None,
-                },
+                events = self.watcher.next() => Some(events),
+                () = tokio::time::sleep_until(wake) => None,
                 _ = self.stopped.wait_for(|stopped| *stopped) => {
                     self.ended = true;
                     return None;
                 }
             };
+            let Some(events) = events else { return self.on_timer() };
             match events {
                 Ok(events) => {
                     if let Some(chunk) = self.view.chunk(&events) {

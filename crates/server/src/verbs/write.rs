@@ -131,7 +131,7 @@ impl Call {
     }
 
     /// The time of this request as objects show it.
-    pub(super) fn now(&self) -> String {
+    pub(crate) fn now(&self) -> String {
         meta::time::format(self.server.env.now()).to_string()
     }
 }
