@@ -40,12 +40,17 @@ pub fn decode(
     warnings: &Warnings,
 ) -> Result<Value, Status> {
     let unrecognized = |why: &str| unrecognized(resource, why, body);
-    let read = match format {
-        MediaType::Json | MediaType::Protobuf => json::parse(body).map_err(|error| unrecognized(&interpreting(&error.to_string())))?,
-        MediaType::Yaml => yaml::parse(body).map_err(|error| unrecognized(&interpreting_yaml(&error.to_string())))?,
+    let (value, findings) = match format {
+        MediaType::Json | MediaType::Protobuf => {
+            let read = json::parse(body).map_err(|error| unrecognized(&interpreting(&error.to_string())))?;
+            (read.value, read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect())
+        }
+        MediaType::Yaml => {
+            let read = yaml::parse(body).map_err(|error| unrecognized(&error.to_string()))?;
+            (read.value, read.strict_error.into_iter().collect())
+        }
     };
-    let findings = read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
-    shape(resource, read.value, body, findings, directive, warnings)
+    shape(resource, value, body, findings, directive, warnings)
 }
 
 /// Takes a tree for an object of `resource`: it must say so, and have no other fields than the kind has.
@@ -163,10 +168,6 @@ fn report(
 
 fn interpreting(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
-}
-
-fn interpreting_yaml(why: &str) -> String {
-    why.to_owned()
 }
 
 fn cannot_handle(kind: &NamedKind, resource: &Resource, why: &str) -> Status {

@@ -38,13 +38,13 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, Status> {
         return DeleteOptions::from_query(&call.info.query);
     }
     let bad = |why: String| Status::bad_request(why);
-    let parsed = match body::format(call)? {
-        MediaType::Json | MediaType::Protobuf => wire::json::parse(&call.body).map_err(|error| {
-            bad(format!("couldn't get version/kind; json parse error: {error}"))
-        })?,
-        MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?,
+    let mut value = match body::format(call)? {
+        MediaType::Json | MediaType::Protobuf => {
+            let parsed = wire::json::parse(&call.body);
+            parsed.map_err(|error| bad(format!("couldn't get version/kind; json parse error: {error}")))?.value
+        }
+        MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?.value,
     };
-    let mut value = parsed.value;
     let kind = schema::typed::kind("meta.k8s.io", "v1", "DeleteOptions");
     if let Some(kind) = kind {
         schema::typed::decode(kind, &mut value).map_err(|error| bad(error.to_string()))?;
