@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{failure, record::Record, schema::Place};
+use super::{failure, record::Record, schema::Place, sweep};
 use crate::{
     Committed, Error, Event, EventBatch, EventKind, KeyValue, Result, Revision, Txn, UnixSeconds, Write,
 };
@@ -118,7 +118,8 @@ fn write_record(connection: &Connection, record: &Record, live: Option<&KeyValue
     record.insert(connection)?;
     let (key, place) = (&record.kv.key[..], record.place.to_sql());
     let is_live = record.kind == EventKind::Put;
-    if record.previous.is_some() {
+    if let Some(previous) = record.previous {
+        sweep::note(connection, record, previous)?;
         let mut update =
             connection.prepare_cached("UPDATE entry SET place = ?2, live = ?3 WHERE key = ?1")?;
         update.execute((key, place, is_live))?;

@@ -202,11 +202,7 @@ fn query<'a>(statement: &'a mut Statement<'_>, keys: &KeyRange) -> Result<rusqli
 
 fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> Result<()> {
     if range.what != What::Count {
-        collect_newest(connection, range, result)?;
-    }
-    if range.what != What::Count && !result.more {
-        result.count = result.kvs.len() as u64;
-        return Ok(());
+        return collect_newest(connection, range, result);
     }
     let mut count = entries(
         connection,
@@ -240,6 +236,7 @@ fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResu
     )?;
     let mut rows = query(&mut records, &range.keys)?;
     while let Some(row) = rows.next().map_err(failure)? {
+        result.count += 1;
         if range.limit > 0 && result.kvs.len() == range.limit {
             result.more = true;
             return Ok(());
@@ -272,9 +269,9 @@ fn historic(connection: &Connection, range: &Range, at: Revision, result: &mut R
         }
         if range.limit > 0 && result.kvs.len() == range.limit {
             result.more = true;
-        } else {
-            result.kvs.push(shown(kv, range.what));
+            return Ok(());
         }
+        result.kvs.push(shown(kv, range.what));
     }
     Ok(())
 }
