@@ -207,8 +207,10 @@ fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> R
     let mut count = entries(
         connection,
         &range.keys,
-        "SELECT count(*) FROM entry WHERE key >= ?1 AND key < ?2 AND live",
-        "SELECT count(*) FROM entry WHERE key >= ?1 AND live",
+        "SELECT count(*) FROM entry e JOIN record r ON r.place = e.place
+         WHERE e.key >= ?1 AND e.key < ?2 AND r.kind = 1",
+        "SELECT count(*) FROM entry e JOIN record r ON r.place = e.place
+         WHERE e.key >= ?1 AND r.kind = 1",
     )?;
     let mut rows = query(&mut count, &range.keys)?;
     if let Some(row) = rows.next().map_err(failure)? {
@@ -217,6 +219,7 @@ fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> R
     Ok(())
 }
 
+/// Deletions are left out. An entry without its record is not: it does not decode, and is damage.
 fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> Result<()> {
     let mut records = entries(
         connection,
@@ -225,13 +228,13 @@ fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResu
             "SELECT ",
             columns!(),
             ", e.key FROM entry e LEFT JOIN record r ON r.place = e.place
-             WHERE e.key >= ?1 AND e.key < ?2 AND e.live ORDER BY e.key"
+             WHERE e.key >= ?1 AND e.key < ?2 AND r.kind IS NOT 0 ORDER BY e.key"
         ),
         concat!(
             "SELECT ",
             columns!(),
             ", e.key FROM entry e LEFT JOIN record r ON r.place = e.place
-             WHERE e.key >= ?1 AND e.live ORDER BY e.key"
+             WHERE e.key >= ?1 AND r.kind IS NOT 0 ORDER BY e.key"
         ),
     )?;
     let mut rows = query(&mut records, &range.keys)?;

@@ -150,7 +150,7 @@ fn insert(connection: &Connection, kv: KeyValue) -> Result<(), FillError> {
     let record = Record { place, kind: EventKind::Put, previous: None, kv };
     record.insert(connection)?;
     let key = &record.kv.key[..];
-    let mut entry = connection.prepare_cached("INSERT INTO entry VALUES (?1, ?2, 1)")?;
+    let mut entry = connection.prepare_cached("INSERT INTO entry VALUES (?1, ?2)")?;
     entry.execute((key, place.to_sql())).map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => ArchiveError::Damaged("a key occurs twice").into(),
         _ => FillError::from(error),

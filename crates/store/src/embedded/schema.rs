@@ -27,8 +27,7 @@ pub(super) const TABLES: &str = "
     ) STRICT;
     CREATE TABLE entry (
         key   BLOB PRIMARY KEY,
-        place INTEGER NOT NULL,
-        live  INTEGER NOT NULL
+        place INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE superseding (
         place     INTEGER PRIMARY KEY,
