@@ -15,6 +15,7 @@ mod published;
 mod queue;
 mod reader;
 mod record;
+mod restore;
 mod schema;
 mod sweep;
 mod wal;
@@ -26,10 +27,13 @@ use std::{fs::File, path::Path, sync::Arc, thread, time::Duration};
 use parking_lot::Mutex;
 use rusqlite::{ErrorCode, OpenFlags};
 
-pub use self::open::OpenError;
 use self::{
     committer::Committer, counters::Counters, open::Files, published::Published, queue::Queue,
     reader::Readers, wal::WriteAheadLog, watch::EmbeddedWatch,
+};
+pub use self::{
+    open::OpenError,
+    restore::{RestoreError, restore},
 };
 use crate::{
     BoxFuture, Clock, Committed, Error, KeyRange, MAX_VALUE_BYTES, Observer, Range, RangeResult, Result,

@@ -72,7 +72,7 @@ impl Committer {
         log: WriteAheadLog,
     ) -> rusqlite::Result<Self> {
         Ok(Self {
-            sweep: Sweep::resume(&connection)?,
+            sweep: Sweep::START,
             current: newest_revision(&connection)?,
             ages: Ages::new(shared.options.keep_history),
             next_housekeeping: Instant::now(),
