@@ -140,7 +140,7 @@ impl<'a> Place<'a> {
             parent.fields(out);
         }
         if let Step::Field { field, .. } = self.step {
-            out.extend(&field.embedded);
+            out.extend(field.embedded.iter().map(|outer| outer.go_name));
             out.push(field.name);
         }
     }

@@ -5,12 +5,14 @@
 //!
 //! - [`types`]: the descriptions and what they become.
 //! - [`decode`]: a body as the reference's typed decoder and encoder leave it.
+//! - [`binary`]: the same objects as typed clients send them.
 //! - [`default`]: what the reference adds to an object it reads; [`prepare_create`], [`prepare_update`]: what a write
 //!   may not decide.
 //! - [`validate`], [`name_rule`]: what the reference demands of an object.
 //! - [`resources()`], [`columns`]: names, verbs, selectors and table cells.
 
 mod access;
+pub mod binary;
 pub mod columns;
 mod convert;
 mod decode;
