@@ -28,6 +28,12 @@ pub struct Decoded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError(String);
 
+impl DecodeError {
+    pub(super) fn new(text: String) -> Self {
+        DecodeError(text)
+    }
+}
+
 impl std::fmt::Display for DecodeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
@@ -140,7 +146,7 @@ impl<'a> Place<'a> {
             parent.fields(out);
         }
         if let Step::Field { field, .. } = self.step {
-            out.extend(&field.embedded);
+            out.extend(field.embedded.iter().map(|outer| outer.go_name));
             out.push(field.name);
         }
     }
