@@ -8,6 +8,7 @@
 
 pub mod coerce;
 pub mod compile;
+pub mod crd;
 pub mod formats;
 pub mod parse;
 pub mod pattern;
@@ -15,7 +16,9 @@ pub mod structural;
 
 mod default;
 mod embedded;
+mod field_path;
 mod go_regex;
+mod go_url;
 mod list_type;
 mod prune;
 mod ratchet;
