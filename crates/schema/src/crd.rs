@@ -1,4 +1,4 @@
-//! Is this CustomResourceDefinition acceptable?
+//! Is this `CustomResourceDefinition` acceptable?
 //!
 //! Works on the v1 form of a definition, after [`default`] and [`prepare_for_create`] or [`prepare_for_update`], and
 //! reports as the reference does, which judges an internal form in which what is equal in all versions stands

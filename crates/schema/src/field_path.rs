@@ -1,6 +1,6 @@
 //! Paths that point from a schema to the schema of a field: `.spec.colour`, `.spec['my key']`.
 //!
-//! Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go (ValidFieldPath), v1.36.
+//! Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go (`ValidFieldPath`), v1.36.
 
 use meta::FieldPath;
 

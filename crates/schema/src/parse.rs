@@ -20,6 +20,7 @@ pub const MAX_NODES: usize = 200_000;
 
 /// One schema as written. Absent and empty are the same where Go's JSON makes no difference.
 #[derive(Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent keywords of the schema language")]
 pub struct Props<'a> {
     pub id: &'a str,
     pub schema: &'a str,

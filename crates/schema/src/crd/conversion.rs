@@ -11,7 +11,7 @@ use super::spec::one_of;
 use super::view::{Definition, list, present, text};
 use crate::go_url::Url;
 
-/// The versions of ConversionReview that the server can speak.
+/// The versions of `ConversionReview` that the server can speak.
 const RECOGNIZED: [&str; 2] = ["v1", "v1beta1"];
 
 pub(super) fn validate(

@@ -107,16 +107,12 @@ impl<'a> Walk<'a> {
             Err(error) => Some(error.to_string()),
             Ok(()) => aggregate(&embedded::validate(&object, self.resource, true, &FieldPath::ROOT)),
         };
-        match problem {
-            Some(problem) => {
-                let detail = format!("must result in valid metadata: {problem}");
-                self.errors.push(FieldError::invalid(path, default.clone(), detail));
-            }
-            None => {
-                let errors = validate_value(node, default, None, &path.to_string(), Purpose::Default);
-                self.errors.extend(errors);
-            }
+        if let Some(problem) = problem {
+            let detail = format!("must result in valid metadata: {problem}");
+            self.errors.push(FieldError::invalid(path, default.clone(), detail));
+            return;
         }
+        self.errors.extend(validate_value(node, default, None, &path.to_string(), Purpose::Default));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Definitions as the reference prints them in messages: its internal Go structs as JSON, all fields, in the order
 //! of their declaration.
 //!
-//! Upstream: apiextensions-apiserver/pkg/apis/apiextensions/types.go and types_jsonschema.go, v1.36.
+//! Upstream: apiextensions-apiserver/pkg/apis/apiextensions/types.go and `types_jsonschema.go`, v1.36.
 
 use meta::Value;
 use meta::wire::json;

@@ -17,7 +17,7 @@ pub(super) fn validate(names: Names<'_>, path: &FieldPath<'_>) -> Vec<FieldError
             errors.push(FieldError::invalid(&path.field(field), name, detail));
         }
     }
-    check_list(names.short_names, &path.field("shortNames"), &mut errors);
+    check_list(names.short, &path.field("shortNames"), &mut errors);
     if !names.kind.is_empty() && names.kind == names.list_kind {
         let detail = "kind and listKind may not be the same";
         errors.push(FieldError::invalid(&path.field("listKind"), names.list_kind, detail));

@@ -143,7 +143,7 @@ impl Walk<'_> {
         self.errors.push(FieldError::forbidden(path, detail));
     }
 
-    /// Fields that OpenAPI has and definitions have not.
+    /// Fields that `OpenAPI` has and definitions have not.
     fn fields(&mut self, props: &Props<'_>, place: Place<'_>, path: &FieldPath<'_>) {
         if self.options.require_valid_types && has_invalid_own_type(props) {
             self.errors.push(FieldError::not_supported(&path.field("type"), props.type_name, &TYPES));

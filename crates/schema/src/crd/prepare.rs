@@ -81,8 +81,8 @@ pub fn prepare_for_update(definition: &mut Value, old: &Value) {
             Some(status) => map.insert("status", status.clone()),
             None => map.remove("status"),
         };
-        if is_changed && let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.insert("generation", generation + 1);
+        if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert("generation", generation + i64::from(is_changed));
         }
     }
     let Some(storage) = storage_version(definition) else {

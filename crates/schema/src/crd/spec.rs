@@ -137,9 +137,10 @@ fn version(
         errors.push(FieldError::invalid(&path.field("name"), version.name, problems.join(",")));
     }
     errors.extend(deprecation(version, &path.field("deprecationWarning")));
-    let has_status = match definition.has_own_subresources() {
-        true => version.own.has_status(),
-        false => definition.common.has_status(),
+    let has_status = if definition.has_own_subresources() {
+        version.own.has_status()
+    } else {
+        definition.common.has_status()
     };
     if let Some(schema) = &version.own.schema {
         errors.extend(openapi::validate(schema, has_status, structural, options, &path.field("schema")));

@@ -73,7 +73,7 @@ pub(super) struct Names<'a> {
     pub(super) singular: &'a str,
     pub(super) kind: &'a str,
     pub(super) list_kind: &'a str,
-    pub(super) short_names: &'a [Value],
+    pub(super) short: &'a [Value],
     pub(super) categories: &'a [Value],
 }
 
@@ -86,7 +86,7 @@ impl<'a> Names<'a> {
             singular: text("singular"),
             kind: text("kind"),
             list_kind: text("listKind"),
-            short_names: list("shortNames"),
+            short: list("shortNames"),
             categories: list("categories"),
         }
     }
@@ -166,6 +166,7 @@ impl<'a> Definition<'a> {
 
 /// Which of the fields to take.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each field that versions have of their own")]
 struct Shared {
     schema: bool,
     subresources: bool,
