@@ -225,7 +225,7 @@ fn address(props: &Props<'_>) -> usize {
 
 /// One step from the root of an object to the place of a default.
 #[derive(Clone, Copy)]
-enum Step<'a> {
+pub(crate) enum Step<'a> {
     Key(&'a str),
     Item,
 }
@@ -276,7 +276,8 @@ impl<'a> DefaultPruner<'a> {
     }
 }
 
-fn surround(steps: &[Step<'_>], leaf: Value) -> Value {
+/// An object that has nothing but `leaf` at the end of the steps.
+pub(crate) fn surround(steps: &[Step<'_>], leaf: Value) -> Value {
     steps.iter().rev().fold(leaf, |value, step| match step {
         Step::Key(key) => [(*key, value)].into_iter().collect::<Map>().into(),
         Step::Item => vec![value].into(),

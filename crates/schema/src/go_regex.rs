@@ -303,7 +303,7 @@ impl<'a> Parser<'a> {
             return fail("missing argument to repetition operator", written);
         };
         if let Some(weight) = count.weight() {
-            atom.weight = weight * atom.weight;
+            atom.weight *= weight;
             if count.is_checked() && atom.weight > MAX_REPEAT {
                 return fail("invalid repeat count", written);
             }

@@ -19,7 +19,8 @@ pub const MAX_DEPTH: usize = 200;
 pub const MAX_NODES: usize = 200_000;
 
 /// One schema as written. Absent and empty are the same where Go's JSON makes no difference.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent keywords of the schema language")]
 pub struct Props<'a> {
     pub id: &'a str,
     pub schema: &'a str,
@@ -70,22 +71,23 @@ pub struct Props<'a> {
 }
 
 /// `items`: one schema for all, or one for each position.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Items<'a> {
     All(Box<Props<'a>>),
-    Each(Vec<Props<'a>>),
+    /// Refused by every definition, so kept as written for the message.
+    Each(Vec<Props<'a>>, &'a [Value]),
 }
 
 impl<'a> Items<'a> {
     pub fn single(&self) -> Option<&Props<'a>> {
         match self {
             Items::All(props) => Some(props),
-            Items::Each(_) => None,
+            Items::Each(..) => None,
         }
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum PropsOrBool<'a> {
     Bool(bool),
     Props(Box<Props<'a>>),
@@ -104,20 +106,20 @@ impl<'a> PropsOrBool<'a> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Dependency<'a> {
     Props(Box<Props<'a>>),
     Names(Vec<&'a str>),
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct ExternalDocs<'a> {
     pub description: &'a str,
     pub url: &'a str,
 }
 
 /// One entry of `x-kubernetes-validations`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct RuleProps<'a> {
     pub rule: &'a str,
     pub message: &'a str,
@@ -125,6 +127,51 @@ pub struct RuleProps<'a> {
     pub reason: Option<&'a str>,
     pub field_path: &'a str,
     pub optional_old_self: Option<bool>,
+}
+
+impl Props<'_> {
+    /// Calls `visit` with this schema and every schema inside it, the way the reference walks them.
+    pub fn each(&self, visit: &mut dyn FnMut(&Props<'_>)) {
+        visit(self);
+        match &self.items {
+            Some(Items::All(props)) => props.each(visit),
+            Some(Items::Each(list, _)) => list.iter().for_each(|props| props.each(visit)),
+            None => {}
+        }
+        for props in self.all_of.iter().chain(&self.any_of).chain(&self.one_of) {
+            props.each(visit);
+        }
+        if let Some(props) = &self.not {
+            props.each(visit);
+        }
+        for (_, props) in &self.properties {
+            props.each(visit);
+        }
+        if let Some(props) = self.additional_properties.as_ref().and_then(PropsOrBool::props) {
+            props.each(visit);
+        }
+        for (_, props) in &self.pattern_properties {
+            props.each(visit);
+        }
+        if let Some(props) = self.additional_items.as_ref().and_then(PropsOrBool::props) {
+            props.each(visit);
+        }
+        for (_, props) in &self.definitions {
+            props.each(visit);
+        }
+        for (_, dependency) in &self.dependencies {
+            if let Dependency::Props(props) = dependency {
+                props.each(visit);
+            }
+        }
+    }
+
+    /// Whether this schema or one inside it is as asked.
+    pub fn any(&self, mut holds: impl FnMut(&Props<'_>) -> bool) -> bool {
+        let mut found = false;
+        self.each(&mut |props| found = found || holds(props));
+        found
+    }
 }
 
 /// Reads a schema.
@@ -228,7 +275,7 @@ impl Reader {
 
     fn items<'a>(&mut self, value: &'a Value, path: &FieldPath<'_>, depth: usize) -> Read<Items<'a>> {
         match value {
-            Value::Array(_) => Ok(Items::Each(self.list(value, path, depth)?)),
+            Value::Array(written) => Ok(Items::Each(self.list(value, path, depth)?, written)),
             _ => Ok(Items::All(Box::new(self.props(value, path, depth + 1)?))),
         }
     }

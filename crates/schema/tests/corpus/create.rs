@@ -12,7 +12,7 @@ use meta::{FieldError, FieldPath, Meta, Value, names};
 use crate::recorded::{Corpus, Verdicts, as_causes, causes, code, text};
 
 /// One served version of a definition.
-pub struct Kind {
+pub(crate) struct Kind {
     schema: Schema,
     api_version: String,
     name: String,
@@ -58,7 +58,7 @@ impl Kind {
 }
 
 /// The kinds that a project's definitions make, by group, version and resource.
-pub fn kinds(corpus: &Corpus, project: &str) -> HashMap<String, Kind> {
+pub(crate) fn kinds(corpus: &Corpus, project: &str) -> HashMap<String, Kind> {
     let creations = corpus.cases.iter().filter(|case| text(case, "op") == "crd-create");
     creations
         .filter(|case| text(case, "project") == project)
@@ -66,7 +66,7 @@ pub fn kinds(corpus: &Corpus, project: &str) -> HashMap<String, Kind> {
         .collect()
 }
 
-pub fn replay(corpus: &Corpus, verdicts: &mut Verdicts) {
+pub(crate) fn replay(corpus: &Corpus, verdicts: &mut Verdicts) {
     let mut project = String::new();
     let mut known = HashMap::new();
     for case in &corpus.cases {

@@ -4,6 +4,7 @@
 //! What the rules of `x-kubernetes-validations` decide is not asked here.
 
 mod create;
+mod definitions;
 mod recorded;
 
 use recorded::{Corpus, Verdicts};
@@ -14,4 +15,12 @@ fn objects_get_the_recorded_verdicts() {
     let mut verdicts = Verdicts::default();
     create::replay(&corpus, &mut verdicts);
     verdicts.report("objects");
+}
+
+#[test]
+fn definitions_get_the_recorded_verdicts() {
+    let Some(corpus) = Corpus::open() else { return };
+    let mut verdicts = Verdicts::default();
+    definitions::replay(&corpus, &mut verdicts);
+    verdicts.report("definitions");
 }
