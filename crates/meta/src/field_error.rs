@@ -72,14 +72,25 @@ impl ErrorType {
     }
 }
 
+/// How the text shows the value, where the category shows it at all.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Shown {
+    /// As it is.
+    #[default]
+    Value,
+    /// Not at all.
+    Nothing,
+    /// In this form, for values whose members the reference prints in an order of its own.
+    Text(String),
+}
+
 /// One field error. `value` is what was found there; it is shown only where the category shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
     pub kind: ErrorType,
     pub field: String,
     pub value: Value,
-    /// Whether the text leaves the value out although the category would show it.
-    pub value_omitted: bool,
+    pub shown: Shown,
     pub detail: String,
 }
 
@@ -94,7 +105,7 @@ impl FieldError {
             kind,
             field: path.to_string(),
             value: value.into(),
-            value_omitted: false,
+            shown: Shown::Value,
             detail: detail.into(),
         }
     }
@@ -170,13 +181,19 @@ impl FieldError {
     /// The same error with a text that does not show the value.
     #[must_use]
     pub fn without_value(self) -> Self {
-        FieldError { value_omitted: true, ..self }
+        FieldError { shown: Shown::Nothing, ..self }
+    }
+
+    /// The same error with a text that shows the value in this form.
+    #[must_use]
+    pub fn shown_as(self, text: impl Into<String>) -> Self {
+        FieldError { shown: Shown::Text(text.into()), ..self }
     }
 
     /// The error without its field: what a Status cause carries as its message.
     pub fn body(&self) -> String {
         let mut text = String::from(self.kind.words());
-        if self.kind.shows_value() && !self.value_omitted {
+        if self.kind.shows_value() && self.shown != Shown::Nothing {
             text.push_str(": ");
             text.push_str(&self.shown_value());
         }
@@ -188,10 +205,11 @@ impl FieldError {
     }
 
     fn shown_value(&self) -> String {
-        match &self.value {
-            Value::String(text) => go_fmt::quote(text),
-            Value::Float(number) => go_fmt::float_v(*number),
-            other => json::to_string(other),
+        match (&self.shown, &self.value) {
+            (Shown::Text(text), _) => text.clone(),
+            (_, Value::String(text)) => go_fmt::quote(text),
+            (_, Value::Float(number)) => go_fmt::float_v(*number),
+            (_, other) => json::to_string(other),
         }
     }
 }
@@ -235,6 +253,10 @@ mod tests {
             &expect![[r#"spec.a: Invalid value: [1000000,"\u003c"]: no"#]],
         );
         check(&FieldError::invalid(&a, 1_i64, "no").without_value(), &expect!["spec.a: Invalid value: no"]);
+        check(
+            &FieldError::invalid(&a, Value::Null, "no").shown_as("{z, a}"),
+            &expect!["spec.a: Invalid value: {z, a}: no"],
+        );
         check(&FieldError::required(&a, ""), &expect!["spec.a: Required value"]);
         check(&FieldError::not_found(&a, "b"), &expect![[r#"spec.a: Not found: "b""#]]);
         check(

@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 
+use crate::Value;
+
 /// `%q` of a string: double quotes, Go escapes, printable characters as they are.
 ///
 /// ```
@@ -45,7 +47,7 @@ fn push_escaped(out: &mut String, character: char) {
 }
 
 /// Go's `unicode.IsPrint`: letters, marks, numbers, punctuation, symbols and the ASCII space.
-fn is_print(character: char) -> bool {
+pub fn is_print(character: char) -> bool {
     if character.is_ascii() {
         return (' '..='~').contains(&character);
     }
@@ -74,6 +76,18 @@ pub fn float_v(value: f64) -> String {
         return exponent_form(value, 2);
     }
     format!("{value}")
+}
+
+/// What Go's JSON reader calls a value that does not fit: `json: cannot unmarshal number into …`.
+pub fn json_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Int(_) | Value::Float(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }
 
 /// `d.ddde±xx` with at least `digits` digits in the exponent.

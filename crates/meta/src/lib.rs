@@ -6,13 +6,19 @@
 pub mod field_error;
 pub mod go_fmt;
 pub mod gvk;
+pub mod names;
+pub mod object;
+pub mod patch;
 pub mod path;
+pub mod selector;
 pub mod status;
+pub mod time;
 pub mod value;
 pub mod wire;
 
-pub use field_error::{ErrorType, FieldError};
+pub use field_error::{ErrorType, FieldError, Shown};
 pub use gvk::{GroupKind, GroupResource, GroupVersion, Gvk, Gvr};
+pub use object::{Meta, MetaMut};
 pub use path::FieldPath;
 pub use status::Status;
 pub use value::{Map, Text, Value};

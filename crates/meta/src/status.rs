@@ -47,7 +47,8 @@ pub struct Status {
     /// Empty when the reference gives none.
     pub reason: Cow<'static, str>,
     pub message: String,
-    pub details: Option<StatusDetails>,
+    /// Boxed to keep `Result<_, Status>` small.
+    pub details: Option<Box<StatusDetails>>,
     /// A fresh token in `metadata.continue`, given with an expired one.
     pub continue_token: Option<String>,
 }
@@ -100,7 +101,7 @@ impl Status {
 
     #[must_use]
     pub fn with_details(mut self, details: StatusDetails) -> Self {
-        self.details = Some(details);
+        self.details = Some(Box::new(details));
         self
     }
 
@@ -119,7 +120,7 @@ impl Status {
 
     /// The answer to a completed deletion.
     pub fn success(details: StatusDetails) -> Self {
-        Status { code: 200, details: Some(details), ..Status::default() }
+        Status { code: 200, ..Status::default() }.with_details(details)
     }
 
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {

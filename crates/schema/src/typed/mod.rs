@@ -1,0 +1,38 @@
+//! Built-in kinds: what their types, defaults, rules, columns and names are.
+//!
+//! Every fact about a kind is data (`kinds/*.txt`, [`resources()`]) or a small pure function of an object; the verbs
+//! of the server know neither kind nor group. A description is parsed when its group is first used.
+//!
+//! - [`types`]: the descriptions and what they become.
+//! - [`decode`]: a body as the reference's typed decoder and encoder leave it.
+//! - [`default`]: what the reference adds to an object it reads; [`prepare_create`], [`prepare_update`]: what a write
+//!   may not decide.
+//! - [`validate`], [`name_rule`]: what the reference demands of an object.
+//! - [`resources()`], [`columns`]: names, verbs, selectors and table cells.
+
+mod access;
+pub mod columns;
+mod convert;
+mod decode;
+mod defaults;
+mod go_base64;
+mod go_time;
+mod ownership;
+mod prepare;
+mod quantity;
+mod resources;
+pub mod types;
+mod validate;
+
+pub use convert::{event_from_core, event_to_core};
+pub use decode::{DecodeError, Decoded, decode};
+pub use defaults::default;
+pub use ownership::apply_type;
+pub use prepare::{Requester, finish_create, prepare_create, prepare_update};
+pub use quantity::Quantity;
+pub use resources::{
+    BuiltinResource, Generation, NameRule, Subresource, group_priority, resource_of, resources,
+    storage_version_hash,
+};
+pub use types::{Kind, kind};
+pub use validate::{name_rule, validate};

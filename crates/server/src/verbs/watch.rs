@@ -1,0 +1,327 @@
+//! Following the changes of a resource.
+//!
+//! An event is encoded once for each way of showing it and shared by everybody who watches that way.
+//!
+//! Upstream: apiserver/pkg/endpoints/handlers/{get,watch}.go, apiserver/pkg/storage/cacher, v1.36.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use meta::status::Status;
+use meta::{Map, Text, Value, wire::json};
+use registry::{At, Change, Event, FrameKey, Object, Start, Watcher};
+use store::Revision;
+use tokio::time::Instant;
+
+use super::options::ListOptions;
+use super::select::Selection;
+use super::write::parse_resource_version;
+use super::{Answer, Call, storage_status, table};
+use crate::catalog::Resource;
+use crate::env::SharedEnv;
+use crate::negotiate::{self, Output, Shown};
+
+/// How often a watcher that asked for it is told how far it has come.
+const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+/// A bookmark comes this long before a watch ends.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+/// The shortest time that a watch without a limit of its own lasts; the longest is twice that.
+const MIN_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Bound: bytes of events that are joined into one chunk.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Marks the end of the initial state for clients that list by watching.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// An open watch, to be drained chunk by chunk.
+pub struct WatchAnswer {
+    watcher: Watcher,
+    view: View,
+    initial: std::vec::IntoIter<Arc<Object>>,
+    /// To be said when the initial state has been sent.
+    end_of_initial: Option<Revision>,
+    deadline: Instant,
+    next_bookmark: Option<Instant>,
+    stopped: tokio::sync::watch::Receiver<bool>,
+    ended: bool,
+    /// Sent first and alone: what is wrong with the watch.
+    failure: Option<Status>,
+}
+
+/// How and which events are shown.
+struct View {
+    resource: Arc<Resource>,
+    namespace: Text,
+    selection: Selection,
+    output: Output,
+    form: Arc<str>,
+    env: SharedEnv,
+}
+
+pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
+    let output = negotiate::watch_output(&call.headers, &call.info.query, &call.resource)?;
+    let options = ListOptions::parse(&call.info.query, true)?;
+    let selection = Selection::new(&call.resource, &options)?;
+    let version = parse_resource_version(&options.resource_version)?;
+    let start = start(&options, version);
+    if let Start::State(At::NotOlderThan(revision)) = start {
+        call.wait_for(revision).await?;
+    }
+    let opened = Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), start).await;
+    let mut failure = None;
+    let (watcher, state) = match opened {
+        Ok(opened) => opened,
+        Err(registry::Error::Expired { oldest }) => {
+            failure = Some(Status::resource_expired(format!("too old resource version: {version} ({oldest})")));
+            let now = Start::After(call.server.registry.applied());
+            let reopened = Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), now).await;
+            reopened.map_err(|error| storage_status(error, call))?
+        }
+        Err(error) => return Err(storage_status(error, call)),
+    };
+    let form = output.form_name(&call.resource.api_version());
+    let view = View {
+        resource: call.resource.clone(),
+        namespace: call.namespace().into(),
+        selection,
+        output,
+        form,
+        env: call.server.env.clone(),
+    };
+    let wants_initial = options.send_initial_events != Some(false);
+    let (initial, revision) = match state {
+        Some((objects, revision)) if wants_initial => {
+            let shown = objects.values().filter(|entry| view.shows_entry(entry));
+            (shown.map(|entry| entry.object.clone()).collect::<Vec<_>>(), Some(revision))
+        }
+        Some((_, revision)) => (Vec::new(), Some(revision)),
+        None => (Vec::new(), None),
+    };
+    let now = Instant::now();
+    let end_of_initial =
+        revision.filter(|_| options.send_initial_events == Some(true) && options.allow_bookmarks);
+    Ok(Answer::Watch(Box::new(WatchAnswer {
+        watcher,
+        initial: initial.into_iter(),
+        end_of_initial,
+        deadline: now + timeout(&options, &view.env),
+        next_bookmark: options.allow_bookmarks.then_some(now + BOOKMARK_INTERVAL),
+        stopped: call.server.stopping.subscribe(),
+        ended: false,
+        failure,
+        view,
+    })))
+}
+
+fn start(options: &ListOptions, version: u64) -> Start {
+    let given = !options.resource_version.is_empty();
+    match (options.send_initial_events, version) {
+        (Some(true), 0) if given => Start::State(At::Any),
+        (Some(_), 0) | (None, 0) if !given => Start::State(At::Fresh),
+        (_, 0) => Start::State(At::Any),
+        (Some(true), version) => Start::State(At::NotOlderThan(Revision(version))),
+        (_, version) => Start::After(Revision(version)),
+    }
+}
+
+/// Watches without a limit end after a while that differs, so that they do not all come back at once.
+fn timeout(options: &ListOptions, env: &SharedEnv) -> Duration {
+    match options.timeout_seconds.and_then(|seconds| u64::try_from(seconds).ok()) {
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
+        _ => {
+            let share = f64::from(env.random()[0]) / 256.0;
+            MIN_TIMEOUT.mul_f64(1.0 + share)
+        }
+    }
+}
+
+impl WatchAnswer {
+    /// The next chunk of events, or `None` at the end.
+    pub async fn next_chunk(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        if let Some(failure) = self.failure.take() {
+            self.ended = true;
+            return Some(error_event(&failure));
+        }
+        if let Some(chunk) = self.initial_chunk() {
+            return Some(chunk);
+        }
+        loop {
+            let wake = self.next_bookmark.map_or(self.deadline, |at| at.min(self.deadline));
+            let events = tokio::select! {
+                biased;
+                events = self.watcher.next() => Some(events),
+                () = tokio::time::sleep_until(wake) => None,
+                _ = self.stopped.wait_for(|stopped| *stopped) => {
+                    self.ended = true;
+                    return None;
+                }
+            };
+            let Some(events) = events else { return self.on_timer() };
+            match events {
+                Ok(events) => {
+                    if let Some(chunk) = self.view.chunk(&events) {
+                        return Some(chunk);
+                    }
+                }
+                Err(error) => {
+                    self.ended = true;
+                    return Some(error_event(&self.broken(&error)));
+                }
+            }
+        }
+    }
+
+    fn broken(&self, error: &registry::Error) -> Status {
+        match error {
+            registry::Error::Expired { oldest } => {
+                let seen = self.watcher.seen();
+                Status::resource_expired(format!("too old resource version: {seen} ({oldest})"))
+            }
+            error => {
+                tracing::error!(error = error as &dyn std::error::Error, "a watch broke");
+                Status::internal_error("the storage failed; the server's log says why")
+            }
+        }
+    }
+
+    fn initial_chunk(&mut self) -> Option<Bytes> {
+        let mut text = BytesMut::new();
+        for object in self.initial.by_ref() {
+            text.extend_from_slice(&self.view.encode(Change::Added, &object));
+            if text.len() >= CHUNK_BYTES {
+                return Some(text.freeze());
+            }
+        }
+        if let Some(revision) = self.end_of_initial.take() {
+            text.extend_from_slice(&self.view.bookmark(revision, true));
+        }
+        (!text.is_empty()).then(|| text.freeze())
+    }
+
+    /// A bookmark is due, or the end.
+    fn on_timer(&mut self) -> Option<Bytes> {
+        let now = Instant::now();
+        if now >= self.deadline {
+            self.ended = true;
+            return None;
+        }
+        let last = self.deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
+        let regular = now + BOOKMARK_INTERVAL;
+        self.next_bookmark = match last {
+            Some(last) => Some(regular.min(last)),
+            None => Some(self.deadline + BOOKMARK_INTERVAL),
+        };
+        Some(self.view.bookmark(self.watcher.seen(), false))
+    }
+}
+
+impl View {
+    fn shows_entry(&self, entry: &registry::Entry) -> bool {
+        self.in_namespace(&entry.object) && self.selection.selects_entry(entry)
+    }
+
+    fn in_namespace(&self, object: &Object) -> bool {
+        self.namespace.is_empty() || self.namespace == object.namespace()
+    }
+
+    fn shows(&self, object: &Object) -> bool {
+        self.in_namespace(object) && self.selection.selects(object)
+    }
+
+    /// The events that this watcher sees, joined.
+    fn chunk(&self, events: &[Arc<Event>]) -> Option<Bytes> {
+        let mut frames = events.iter().filter_map(|event| self.frame(event));
+        let first = frames.next()?;
+        let Some(second) = frames.next() else { return Some(first) };
+        let mut joined = BytesMut::from(&first[..]);
+        joined.extend_from_slice(&second);
+        frames.for_each(|frame| joined.extend_from_slice(&frame));
+        Some(joined.freeze())
+    }
+
+    /// An event as this watcher sees it: objects enter and leave its selection.
+    fn frame(&self, event: &Event) -> Option<Bytes> {
+        let shows_now = event.change != Change::Deleted && self.shows(&event.object);
+        let showed_before = event.previous.as_ref().is_some_and(|previous| self.shows(previous));
+        let change = match (showed_before, shows_now) {
+            (false, false) => return None,
+            (false, true) => Change::Added,
+            (true, true) => Change::Modified,
+            (true, false) => Change::Deleted,
+        };
+        let key = FrameKey { change, form: self.form.clone() };
+        Some(event.frame(&key, || {
+            if change == Change::Deleted && event.change != Change::Deleted {
+                // It left the selection: shown as it last was in it, under the revision of the change.
+                let left = event.previous.as_ref().and_then(|previous| previous.at_revision(event.revision));
+                return left.map_or_else(Bytes::new, |object| self.encode(change, &object));
+            }
+            self.encode(change, &event.object)
+        }))
+    }
+
+    fn encode(&self, change: Change, object: &Object) -> Bytes {
+        let kind = match change {
+            Change::Added => "ADDED",
+            Change::Modified => "MODIFIED",
+            Change::Deleted => "DELETED",
+        };
+        let shown = self.show(object);
+        event_line(kind, &shown)
+    }
+
+    fn show(&self, object: &Object) -> Bytes {
+        let api_version = self.resource.api_version();
+        match &self.output.shown {
+            Shown::Whole => object.with_api_version(&api_version),
+            Shown::Metadata => table::partial_metadata(object),
+            Shown::Table(options) => {
+                let table = table::of_objects(&self.resource, &[object], options, self.env.now(), None);
+                json::to_vec(&table).into()
+            }
+        }
+    }
+
+    fn bookmark(&self, revision: Revision, end_of_initial: bool) -> Bytes {
+        let mut metadata = Map::new();
+        metadata.insert("resourceVersion", revision.to_string());
+        if end_of_initial {
+            let annotations: Map = [(INITIAL_EVENTS_END, Value::from("true"))].into_iter().collect();
+            metadata.insert("annotations", annotations);
+        }
+        let (api_version, kind) = match &self.output.shown {
+            Shown::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".into()),
+            _ => (self.resource.api_version(), self.resource.names.kind.clone()),
+        };
+        let object: Map = [
+            ("apiVersion", Value::from(api_version)),
+            ("kind", Value::from(kind)),
+            ("metadata", Value::Object(metadata)),
+        ]
+        .into_iter()
+        .collect();
+        let object = Value::Object(object);
+        let shown = match &self.output.shown {
+            Shown::Table(options) => table::of_bookmark(object, options),
+            _ => object,
+        };
+        event_line("BOOKMARK", &json::to_vec(&shown))
+    }
+}
+
+fn error_event(status: &Status) -> Bytes {
+    event_line("ERROR", &json::to_vec(&status.to_value()))
+}
+
+fn event_line(kind: &str, object: &[u8]) -> Bytes {
+    let mut line = Vec::with_capacity(object.len() + kind.len() + 24);
+    line.extend_from_slice(b"{\"type\":\"");
+    line.extend_from_slice(kind.as_bytes());
+    line.extend_from_slice(b"\",\"object\":");
+    line.extend_from_slice(object);
+    line.extend_from_slice(b"}\n");
+    line.into()
+}
