@@ -13,7 +13,7 @@ use anyhow::Result;
 use pico_args::Arguments;
 
 use crate::progress::{Progress, duration};
-use crate::tools::{self, Tools, last_lines};
+use crate::tools::{self, Tools};
 use crate::workspace::Workspace;
 use crate::{conform, crest, process, tidy};
 use cargo_output::TestOutput;
@@ -198,7 +198,7 @@ impl Check<'_> {
         Err(Failure {
             passed: guarded.passed,
             failed: guarded.lost.len(),
-            output: format!("{}\n\nno longer pass: {lost}", last_lines(&guarded.log, 100)),
+            output: format!("{}\n\nno longer pass: {lost}", guarded.differences),
             repeat: format!("{repeat} {lost} -v"),
         })
     }
