@@ -108,7 +108,8 @@ impl Check<'_> {
 
     fn format(&mut self, progress: &Progress) -> Step {
         let mut cargo = self.workspace.cargo();
-        cargo.args(["fmt", "--all", "--check"]);
+        // Rustfmt colours its differences even into a pipe.
+        cargo.args(["fmt", "--all", "--check", "--", "--color", "never"]);
         plain(cargo, progress, Some("cargo fmt --all"))
     }
 
@@ -213,7 +214,7 @@ fn broken(error: &anyhow::Error, repeat: &str) -> Failure {
     Failure { passed: 0, failed: 1, output: format!("{error:#}"), repeat: repeat.into() }
 }
 
-/// A command that either succeeds or shows what is wrong. `mend` is a better advice than to repeat it.
+/// A command that either succeeds or shows what is wrong. `mend` is a command that puts it right.
 fn plain(command: Command, progress: &Progress, mend: Option<&str>) -> Step {
     let shown = process::typed(&command);
     let finished =
@@ -221,7 +222,7 @@ fn plain(command: Command, progress: &Progress, mend: Option<&str>) -> Step {
     if finished.status.success() {
         return Ok(one(String::new()));
     }
-    let repeat = mend.map_or(shown, Into::into);
+    let repeat = mend.map_or(shown.clone(), |mend| format!("{shown}\nmend with: {mend}"));
     Err(Failure { passed: 0, failed: 1, output: without_progress(&finished.output), repeat })
 }
 
