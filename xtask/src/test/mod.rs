@@ -140,13 +140,10 @@ impl Check<'_> {
         }
         let shown = process::typed(&cargo);
         let mut output = TestOutput::default();
-        let mut suite_began = Instant::now();
         let finished = process::run(cargo, |line| {
             progress.note(line);
-            if let Some(suite) = output.line(line) {
-                let took = duration(suite_began.elapsed());
-                progress.line(&format!("      {suite}  {took}"));
-                suite_began = Instant::now();
+            if let Some(program) = output.line(line) {
+                progress.line(&format!("      {program}"));
             }
         });
         let finished = finished.map_err(|error| broken(&error, &shown))?;
