@@ -1,7 +1,7 @@
 //! Who asks, and may they: authenticators and authorizers.
 //!
 //! A request's [`Credentials`](authn::Credentials) become a [`User`] in [`authn`]; the user and what is asked for are
-//! [`Attributes`], which [`authz`] turns into a [`Permitted`](authz::Permitted), the proof that a write needs.
+//! [`Attributes`], which [`authz`] turns into a [`Permitted`], the proof that a write needs.
 //! Knows neither HTTP types nor storage: rules and reviewers reach it through traits that `server` plugs in.
 
 pub mod attributes;

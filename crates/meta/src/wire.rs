@@ -3,3 +3,4 @@
 //! Readers accept what the reference's readers accept and fail with their words; writers produce their bytes.
 
 pub mod json;
+pub mod negotiate;

@@ -3,36 +3,23 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/objectmeta/algorithm.go and coerce.go, v1.36.
 
-mod object_meta;
-mod time;
-
-#[cfg(test)]
-mod tests;
-
+use meta::object::{CoerceError, Coerced, Malformed, MetaOwner, coerce};
 use meta::{FieldError, FieldPath, Map, Value};
 
 use crate::structural::{Facts, Members, Node, Schema};
 
-/// What to do with a known field of a wrong type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Malformed {
-    /// Fail: a client sent it.
-    Refuse,
-    /// Remove it: it was stored when less was checked.
-    Drop,
-}
-
 /// Coerces `metadata` of an object.
 ///
 /// The paths of unknown fields are added to `unknown`, in the order of the fields. Fails with the text of the
-/// reference's JSON decoder.
+/// reference's JSON decoder; `metadata` is gone then.
 ///
 /// ```
+/// use meta::object::Malformed;
 /// use meta::wire::json;
-/// use crest_schema::coerce::{Malformed, coerce_metadata};
+/// use crest_schema::coerce::coerce_metadata;
 /// let mut object = json::parse(br#"{"metadata": {"name": "a", "labels": {}, "colour": 1}}"#).unwrap().value;
 /// let mut unknown = Vec::new();
-/// coerce_metadata(&mut object, Malformed::Refuse, Some(&mut unknown)).unwrap();
+/// coerce_metadata(&mut object, Malformed::Reject, Some(&mut unknown)).unwrap();
 /// assert_eq!(json::to_string(&object), r#"{"metadata":{"name":"a"}}"#);
 /// assert_eq!(unknown, ["metadata.colour"]);
 /// ```
@@ -40,11 +27,16 @@ pub fn coerce_metadata(
     object: &mut Value,
     malformed: Malformed,
     unknown: Option<&mut Vec<String>>,
-) -> Result<(), String> {
-    match object.get_mut("metadata") {
-        Some(metadata) => object_meta::coerce(metadata, malformed, unknown, &FieldPath::ROOT),
-        None => Ok(()),
+) -> Result<(), CoerceError> {
+    let Some(metadata) = object.get_mut("metadata") else {
+        return Ok(());
+    };
+    let coerced = coerce(std::mem::take(metadata), MetaOwner::Custom, malformed)?;
+    *metadata = coerced.metadata.into();
+    if let Some(unknown) = unknown {
+        unknown.extend(coerced.unknown);
     }
+    Ok(())
 }
 
 impl Schema {
@@ -83,7 +75,7 @@ pub(crate) fn check(
     is_resource: bool,
     path: &FieldPath<'_>,
 ) -> Result<(), FieldError> {
-    Coercer { malformed: Malformed::Refuse, unknown: None }.value(value, node, is_resource, path)
+    Coercer { malformed: Malformed::Reject, unknown: None }.value(value, node, is_resource, path)
 }
 
 struct Coercer<'r> {
@@ -146,12 +138,20 @@ impl Coercer<'_> {
         let Some(metadata) = map.get_mut("metadata") else {
             return Ok(());
         };
-        match object_meta::coerce(metadata, self.malformed, self.unknown.as_deref_mut(), path) {
-            Err(message) if self.malformed == Malformed::Refuse => {
-                let metadata = map.get("metadata").cloned().unwrap_or_default();
-                Err(FieldError::invalid(&path.field("metadata"), metadata, message))
+        match coerce(metadata.clone(), MetaOwner::Custom, self.malformed) {
+            Ok(Coerced { metadata: coerced, unknown: found }) => {
+                *metadata = coerced.into();
+                if let Some(unknown) = &mut self.unknown {
+                    let owner = if path.is_root() { String::new() } else { format!("{path}.") };
+                    unknown.extend(found.into_iter().map(|found| format!("{owner}{found}")));
+                }
+                Ok(())
             }
-            _ => Ok(()),
+            // Metadata that is no object at all stays as it is when the rest is repaired.
+            Err(_) if self.malformed == Malformed::Drop => Ok(()),
+            Err(error) => {
+                Err(FieldError::invalid(&path.field("metadata"), metadata.clone(), error.to_string()))
+            }
         }
     }
 }

@@ -17,10 +17,13 @@ pub mod structural;
 pub mod typed;
 
 mod default;
+mod embedded;
 mod go_regex;
 mod list_type;
 mod prune;
 mod ratchet;
+pub mod rules;
+pub mod scale;
 mod shape;
 mod validate;
 

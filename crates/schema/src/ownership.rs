@@ -1,4 +1,4 @@
-//! What field ownership needs to know of a kind, made from its schema or its built-in description.
+//! What field ownership needs to know of a custom resource, made from its schema.
 //!
 //! Upstream: kube-openapi/pkg/schemaconv/openapi.go, v1.36.
 
@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::apply::{Field, ListKind, Scalar, TypeDef, TypeRef};
 use crate::structural::{Additional, ListType, MapType, Node, Schema, Types};
-use crate::typed::types as builtin;
 
 /// The type of a custom resource. `preserve_unknown`: a definition of old, whose objects keep everything.
 pub fn of_schema(schema: &Schema, preserve_unknown: bool) -> TypeRef {
@@ -99,76 +98,5 @@ impl FromSchema {
             ListType::Map => ListKind::map(node.list_map_keys.iter().cloned()),
         };
         TypeDef::list(kind, element)
-    }
-}
-
-/// The type of a built-in kind.
-pub fn of_kind(kind: crate::typed::Kind) -> TypeRef {
-    let mut converter = FromBuiltin { known: HashMap::new() };
-    let mut def = converter.structure(kind.root());
-    if let Some(map) = def.map.take() {
-        let fields = map.fields().iter().filter(|field| !matches!(&*field.name, "apiVersion" | "kind" | "metadata"));
-        return TypeRef::root(fields.cloned().collect::<Vec<_>>(), map.additional);
-    }
-    def.into()
-}
-
-struct FromBuiltin {
-    known: HashMap<builtin::TypeId, TypeRef>,
-}
-
-impl FromBuiltin {
-    fn type_of(&mut self, ty: builtin::TypeRef) -> TypeRef {
-        if let Some(known) = self.known.get(&ty.id) {
-            return known.clone();
-        }
-        let forward = TypeRef::forward(); // types may contain themselves
-        self.known.insert(ty.id, forward.clone());
-        let def = self.definition(&ty.get().shape);
-        forward.define(def);
-        forward
-    }
-
-    fn definition(&mut self, shape: &builtin::Shape) -> TypeDef {
-        use builtin::Shape;
-        match shape {
-            Shape::Bool => TypeDef::scalar(Scalar::Boolean),
-            Shape::Int32 | Shape::Int64 | Shape::Float => TypeDef::scalar(Scalar::Numeric),
-            Shape::String | Shape::Bytes => TypeDef::scalar(Scalar::String),
-            Shape::Time | Shape::MicroTime | Shape::IntOrString | Shape::Quantity => {
-                TypeDef::scalar(Scalar::Untyped)
-            }
-            Shape::List(element) => TypeDef::list(ListKind::Atomic, self.type_of(*element)),
-            Shape::Map(element) => TypeDef::object([], Some(self.type_of(*element))),
-            Shape::Struct(structure) => self.structure(structure),
-            Shape::Raw | Shape::SchemaOrBool(_) | Shape::SchemaOrArray(_) | Shape::SchemaOrStrings(_) => {
-                TypeRef::untyped_atomic().def().clone()
-            }
-        }
-    }
-
-    fn structure(&mut self, structure: &builtin::Struct) -> TypeDef {
-        let fields: Vec<Field> = structure.fields.iter().map(|field| self.field(field)).collect();
-        let def = TypeDef::object(fields, None);
-        if structure.atomic { def.atomic() } else { def }
-    }
-
-    fn field(&mut self, field: &builtin::Field) -> Field {
-        let mut ty = self.type_of(field.ty);
-        let kind = match &field.list {
-            builtin::ListKind::Atomic => None,
-            builtin::ListKind::Set => Some(ListKind::Set),
-            builtin::ListKind::Map(keys) => Some(ListKind::map(keys.iter().copied())),
-        };
-        if let (Some(kind), &builtin::Shape::List(element)) = (kind, &field.ty.get().shape) {
-            ty = TypeDef::list(kind, self.type_of(element)).into();
-        }
-        if field.atomic {
-            ty = ty.def().clone().atomic().into();
-        }
-        let mut described = Field::new(field.name, ty);
-        described.default =
-            field.default.and_then(|text| meta::wire::json::parse(text.as_bytes()).ok()).map(|parsed| parsed.value);
-        described
     }
 }

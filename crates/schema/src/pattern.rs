@@ -7,14 +7,14 @@
 use std::sync::OnceLock;
 
 use meta::Text;
-use regex::{Regex, RegexBuilder};
+use regex::bytes::{Regex, RegexBuilder};
 
 use crate::go_regex;
 
 /// How large the program of one pattern may get.
 ///
 /// DIFFERENCE: Go bounds the number of repetitions to a total of 1000 and has no other limit.
-const PROGRAM_BYTES: usize = 8 << 20;
+const PROGRAM_BYTES: usize = 32 << 20;
 
 /// One pattern of a schema.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Pattern {
         let program = self
             .program
             .get_or_init(|| self.translated.as_deref().and_then(|translated| build(translated).ok()));
-        program.as_ref().is_some_and(|program| program.is_match(text))
+        program.as_ref().is_some_and(|program| program.is_match(text.as_bytes()))
     }
 
     /// Why the pattern can match nothing, as a message shows it.
@@ -66,5 +66,7 @@ impl Pattern {
 }
 
 fn build(translated: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(translated).size_limit(PROGRAM_BYTES).build()
+    // Each level of Go's groups becomes two here.
+    let nesting = u32::try_from(4 * go_regex::MAX_NESTING).unwrap_or(u32::MAX);
+    RegexBuilder::new(translated).size_limit(PROGRAM_BYTES).nest_limit(nesting).build()
 }

@@ -3,16 +3,17 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/customresource_handler.go (unstructuredSchemaCoercer), v1.36.
 
+use meta::object::{CoerceError, Malformed};
 use meta::{FieldError, Value};
 
-use crate::coerce::{Malformed, coerce_metadata};
+use crate::coerce::coerce_metadata;
 use crate::structural::Schema;
 
 /// Why an object cannot be brought into shape. The texts are the reference's.
 #[derive(Debug, PartialEq)]
 pub enum ShapeError {
     /// `metadata` is not metadata.
-    Metadata(String),
+    Metadata(CoerceError),
     /// An embedded resource is not one.
     Embedded(FieldError),
 }
@@ -20,7 +21,7 @@ pub enum ShapeError {
 impl std::fmt::Display for ShapeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            ShapeError::Metadata(message) => f.write_str(message),
+            ShapeError::Metadata(error) => error.fmt(f),
             ShapeError::Embedded(error) => error.fmt(f),
         }
     }
@@ -36,12 +37,13 @@ impl Schema {
     ///
     /// ```
     /// use meta::wire::json;
-    /// use crest_schema::{Schema, coerce::Malformed};
+    /// use meta::object::Malformed;
+    /// use crest_schema::Schema;
     /// let written = json::parse(br#"{"properties": {"a": {"type": "string"}}}"#).unwrap().value;
     /// let schema = Schema::compile(&written).unwrap();
     /// let mut object = json::parse(br#"{"a": null, "b": 1, "metadata": {"c": 2}}"#).unwrap().value;
     /// let mut unknown = Vec::new();
-    /// schema.shape(&mut object, Malformed::Refuse, Some(&mut unknown)).unwrap();
+    /// schema.shape(&mut object, Malformed::Reject, Some(&mut unknown)).unwrap();
     /// assert_eq!(json::to_string(&object), r#"{"metadata":{}}"#);
     /// assert_eq!(unknown, ["metadata.c", "b"]);
     /// ```

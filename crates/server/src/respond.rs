@@ -15,7 +15,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
 use meta::status::Status;
-use meta::{Map, Value, wire};
+use meta::{Value, wire};
 use registry::Object;
 
 use crate::catalog::Resource;
@@ -54,12 +54,11 @@ pub fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, S
         }
         Answer::List { list, output } => Ok(list_response(list, &output, context)),
         Answer::Watch(watch) => {
-            let content_type = watch.output().watch_content_type();
             let chunks = stream::unfold(watch, |mut watch| async move {
                 let chunk = watch.next_chunk().await?;
                 Some((chunk, watch))
             });
-            Ok(streaming(content_type, chunks))
+            Ok(streaming("application/json", chunks))
         }
     }
 }

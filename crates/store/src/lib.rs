@@ -2,7 +2,8 @@
 //!
 //! A store maps byte keys to byte values and numbers its states with one global sequence of
 //! [`Revision`]s, as etcd does. Everything above it (objects, JSON, resource versions, caches) is
-//! built from six promises, which [`conformance`](crate) holds every backend to:
+//! built from six promises, which the `conformance` suite (feature `testing`) holds every
+//! backend to:
 //!
 //! * [`Store::commit`] is atomic, durable when it answers, and all its writes share one revision;
 //! * [`Store::range`] reads one state: the newest, or that of an older revision not yet compacted;
@@ -29,6 +30,10 @@
 //! ```
 
 mod clock;
+#[cfg(feature = "testing")]
+pub mod conformance;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 mod error;
 mod kv;
 pub mod memory;

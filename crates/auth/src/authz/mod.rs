@@ -37,6 +37,12 @@ pub trait Authorizer: Send + Sync {
     fn authorize<'a>(&'a self, attributes: &'a Attributes) -> BoxFuture<'a, Decision>;
 }
 
+impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
+    fn authorize<'a>(&'a self, attributes: &'a Attributes) -> BoxFuture<'a, Decision> {
+        (**self).authorize(attributes)
+    }
+}
+
 /// Asks several in turn.
 pub struct Union(pub Vec<Box<dyn Authorizer>>);
 

@@ -163,6 +163,12 @@ pub trait RuleSource: Send + Sync {
     fn visit(&self, user: &User, namespace: &str, visitor: &mut Visitor<'_>) -> ControlFlow<()>;
 }
 
+impl<T: RuleSource + ?Sized> RuleSource for Arc<T> {
+    fn visit(&self, user: &User, namespace: &str, visitor: &mut Visitor<'_>) -> ControlFlow<()> {
+        (**self).visit(user, namespace, visitor)
+    }
+}
+
 /// Allows what the rules of its sources allow; never denies.
 pub struct Rbac {
     sources: Vec<Box<dyn RuleSource>>,

@@ -6,6 +6,8 @@
 //! Upstream: managedfields/internal/{fieldmanager,managedfieldsupdater,capmanagers,skipnonapplied}.go and
 //! structured-merge-diff/v6/merge/update.go, v1.36.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use meta::{Map, Text, Value};
 
@@ -45,6 +47,18 @@ pub enum TrackError {
     NotConforming,
     Convert(ConvertError),
 }
+
+impl fmt::Display for TrackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrackError::UnknownVersion => f.write_str("the version has no type"),
+            TrackError::NotConforming => f.write_str("the object does not conform to its type"),
+            TrackError::Convert(error) => write!(f, "failed to convert object: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for TrackError {}
 
 impl From<compare::NotConforming> for TrackError {
     fn from(_: compare::NotConforming) -> Self {

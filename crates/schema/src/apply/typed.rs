@@ -3,13 +3,13 @@
 //! Upstream: structured-merge-diff/v6/typed/{validate,tofieldset}.go, v1.36. The order of several errors
 //! is that of the sorted members; the reference has a random one.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fmt;
 
 use meta::{Map, Text, Value};
 
 use super::compare::{Branch, Fields};
-use super::element::{self, PathElement};
+use super::element;
 use super::fieldset::FieldSet;
 use super::go_text;
 use super::reset::{ResetFields, Skip};
@@ -102,9 +102,19 @@ pub(super) fn conforms(def: &TypeDef, value: &Value) -> bool {
     }
 }
 
-/// The set of fields that a value mentions: leaves, list items, and members of maps.
+/// The set of fields that a value mentions, but for those of `reset`: leaves, list items, members of maps.
 pub fn field_set(ty: &TypeRef, value: &Value, reset: &ResetFields) -> FieldSet {
     FieldSet::from_sorted(mentioned(ty.def(), value, Some(reset.root())).children)
+}
+
+/// As [`field_set`], with the system's own fields.
+pub(super) fn field_set_with_system(ty: &TypeRef, value: &Value, reset: &ResetFields) -> FieldSet {
+    FieldSet::from_sorted(mentioned(ty.def(), value, Some(reset.root_with_system())).children)
+}
+
+/// As [`field_set`], with everything.
+pub(super) fn all_fields(ty: &TypeRef, value: &Value) -> FieldSet {
+    FieldSet::from_sorted(mentioned(ty.def(), value, None).children)
 }
 
 fn mentioned(def: &TypeDef, value: &Value, skip: Option<&Skip>) -> Branch {
@@ -156,18 +166,36 @@ fn mention_items(list: &ListDef, items: &[Value], branch: &mut Branch) {
     }
 }
 
-struct Check {
+/// A step of the path to what is being checked; it becomes text only for an error.
+enum Step<'a> {
+    Field(&'a str),
+    Index(usize),
+    Item(Text),
+}
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Index(index) => write!(f, "[{index}]"),
+            Step::Item(element) => f.write_str(&element::display(element)),
+        }
+    }
+}
+
+struct Check<'a> {
     duplicates: Duplicates,
-    path: Vec<String>,
+    path: Vec<Step<'a>>,
     errors: Vec<TypeError>,
 }
 
-impl Check {
+impl<'a> Check<'a> {
     fn fail(&mut self, message: String) {
-        self.errors.push(TypeError { path: self.path.concat(), message });
+        let path = self.path.iter().map(Step::to_string).collect();
+        self.errors.push(TypeError { path, message });
     }
 
-    fn value(&mut self, def: &TypeDef, value: &Value) {
+    fn value(&mut self, def: &TypeDef, value: &'a Value) {
         match (def.shape_of(value), &def.map, &def.list, def.scalar) {
             (Some(Shape::Map), Some(map), ..) => match value {
                 Value::Object(object) => self.members(map, object),
@@ -200,41 +228,41 @@ impl Check {
         });
     }
 
-    fn members(&mut self, map: &MapDef, object: &Map) {
+    fn members(&mut self, map: &MapDef, object: &'a Map) {
+        let mut fields = Fields::of(map);
         for (name, value) in object.iter() {
-            self.path.push(format!(".{name}"));
-            let ty = map.member(name);
-            match ty {
-                Some(ty) => self.value(ty.def(), value),
-                None => self.fail("field not declared in schema".to_owned()),
-            }
-            self.path.pop();
-            if ty.is_none() {
+            self.path.push(Step::Field(name));
+            let Ok(def) = fields.find(name) else {
+                self.fail("field not declared in schema".to_owned());
+                self.path.pop();
                 return; // the reference looks no further in this map
-            }
+            };
+            self.value(def, value);
+            self.path.pop();
         }
     }
 
-    fn items(&mut self, list: &ListDef, items: &[Value]) {
-        let mut seen = BTreeSet::new();
+    fn items(&mut self, list: &ListDef, items: &'a [Value]) {
+        let mut seen = HashSet::new();
         for (position, item) in items.iter().enumerate() {
-            let shown = if matches!(list.kind, ListKind::Atomic) {
-                PathElement::Index(i64::try_from(position).unwrap_or(i64::MAX)).to_string()
-            } else {
-                match element::item(list, item) {
+            let step = match &list.kind {
+                ListKind::Atomic => Step::Index(position),
+                _ => match element::item(list, item) {
                     Err(error) => return self.fail(format!("element {position}: {error}")),
-                    Ok(key) => {
-                        let shown = element::display(&key);
-                        if !seen.insert(key) && self.duplicates == Duplicates::Refused {
-                            self.fail(format!("duplicate entries for key {shown}"));
+                    Ok(element) => {
+                        if !seen.insert(element.clone()) && self.duplicates == Duplicates::Refused {
+                            self.fail(format!("duplicate entries for key {}", element::display(&element)));
                         }
-                        shown
+                        Step::Item(element)
                     }
-                }
+                },
             };
-            self.path.push(shown);
+            self.path.push(step);
             self.value(list.element.def(), item);
             self.path.pop();
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -193,7 +193,7 @@ impl Decoder {
     fn value(&mut self, ty: TypeRef, value: &mut Value, place: &Place<'_>) -> Result<(), GoError> {
         if value.is_null() {
             if !ty.pointer {
-                *value = null_of(ty.id);
+                *value = zero_value(ty.id);
             }
             return Ok(());
         }
@@ -207,6 +207,7 @@ impl Decoder {
                 Value::Object(map) => {
                     for (key, member) in map.iter_mut() {
                         self.value(*element, member, &place.then(Step::Key(key)))?;
+                        settle_member(*element, member);
                     }
                     forget_empty(ty, map.is_empty(), value);
                 }
@@ -245,7 +246,10 @@ impl Decoder {
                     Ok(Some(canonical)) => *value = canonical.into(),
                     Err(error) => self.save(GoError::Said(error), place),
                 },
-                // A list of numbers is accepted by Go; nobody sends one.
+                Value::Array(items) => match bytes_of(items) {
+                    Ok(text) => *value = text.into(),
+                    Err(error) => self.save(error, place),
+                },
                 other => self.mismatch(other, go_name, place),
             },
             _ => own_reader(ty, value).map_err(|error| error.at(place))?,
@@ -370,6 +374,21 @@ fn check_int(value: &Value, narrow: bool, go_name: &str) -> Result<(), GoError> 
     }
 }
 
+/// Bytes given as a list of numbers, which Go takes too.
+fn bytes_of(items: &[Value]) -> Result<String, GoError> {
+    let byte = |item: &Value| {
+        let number = || GoError::of_type(format!("number {}", number_text(item)), "uint8");
+        match item {
+            Value::Null => Ok(0),
+            Value::Int(int) => u8::try_from(*int).map_err(|_| number()),
+            Value::Float(_) => Err(number()),
+            other => Err(GoError::of_type(go_kind(other), "uint8")),
+        }
+    };
+    let bytes = items.iter().map(byte).collect::<Result<Vec<u8>, GoError>>()?;
+    Ok(go_base64::encode(&bytes))
+}
+
 /// A number as it was most likely written.
 fn number_text(value: &Value) -> String {
     match value {
@@ -400,6 +419,17 @@ fn go_kind(value: &Value) -> &'static str {
 fn forget_empty(ty: TypeRef, empty: bool, value: &mut Value) {
     if empty && ty.id.forgets_empty() {
         *value = Value::Null;
+    }
+}
+
+/// The binary format reads back an empty value for a member without one.
+fn settle_member(ty: TypeRef, member: &mut Value) {
+    if member.is_null() && ty.id.forgets_empty() {
+        match ty.get().shape {
+            Shape::Bytes => *member = "".into(),
+            Shape::List(_) => *member = Vec::new().into(),
+            _ => {}
+        }
     }
 }
 
@@ -438,17 +468,7 @@ fn add_zero_fields(strukt: &'static Struct, map: &mut Map) {
     }
 }
 
-/// What null is read as where there is no pointer to clear.
-fn null_of(id: TypeId) -> Value {
-    match id.get().shape {
-        // The binary format reads back an empty text for no bytes in a list or map.
-        Shape::Bytes if id.forgets_empty() => "".into(),
-        _ => zero_value(id),
-    }
-}
-
 /// How the zero value of a type is printed.
-
 pub(super) fn zero_value(id: TypeId) -> Value {
     match &id.get().shape {
         Shape::Bool | Shape::SchemaOrBool(_) => Value::Bool(false),

@@ -16,6 +16,10 @@ pub(super) fn normalise(text: &str) -> Result<Option<String>, String> {
     Ok(Some(STANDARD.encode(bytes)))
 }
 
+pub(super) fn encode(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
 /// The number of bytes a canonical text stands for.
 pub(super) fn decoded_len(text: &str) -> usize {
     let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();

@@ -7,6 +7,7 @@
 //! - [`decode`]: a body as the reference's typed decoder and encoder leave it.
 //! - [`default`]: what the reference adds to an object it reads; [`prepare_create`], [`prepare_update`]: what a write
 //!   may not decide.
+//! - [`validate`], [`name_rule`]: what the reference demands of an object.
 //! - [`resources()`], [`columns`]: names, verbs, selectors and table cells.
 
 mod access;
@@ -16,14 +17,17 @@ mod decode;
 mod defaults;
 mod go_base64;
 mod go_time;
+mod ownership;
 mod prepare;
 mod quantity;
 mod resources;
 pub mod types;
+mod validate;
 
 pub use convert::{event_from_core, event_to_core};
 pub use decode::{DecodeError, Decoded, decode};
 pub use defaults::default;
+pub use ownership::apply_type;
 pub use prepare::{Requester, finish_create, prepare_create, prepare_update};
 pub use quantity::Quantity;
 pub use resources::{
@@ -31,3 +35,4 @@ pub use resources::{
     storage_version_hash,
 };
 pub use types::{Kind, kind};
+pub use validate::{name_rule, validate};

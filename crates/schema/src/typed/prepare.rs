@@ -64,12 +64,16 @@ pub fn prepare_update(kind: Kind, subresource: &str, new: &mut Value, old: &Valu
     match (kind.name(), subresource) {
         ("CertificateSigningRequest", "status" | "approval") => {
             stamp_conditions(new, old, now);
-            let fields: &[&[&str]] =
-                if subresource == "status" { &[] } else { &[&["status", "certificate"]] };
             reset(kind, new, &["spec"], Some(old));
-            fields.iter().for_each(|path| reset(kind, new, path, Some(old)));
+            if subresource == "approval" {
+                reset(kind, new, &["status", "certificate"], Some(old));
+            }
         }
-        _ => paths.iter().for_each(|path| reset(kind, new, path, Some(old))),
+        _ => {
+            for path in paths {
+                reset(kind, new, path, Some(old));
+            }
+        }
     }
     match (kind.name(), subresource) {
         // Finalizers of a namespace change through its own subresource only.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use meta::wire::json;
-use meta::{ErrorType, FieldError, Map, Value, go_fmt};
+use meta::{ErrorType, FieldError, FieldPath, Map, Value, go_fmt};
 
 use super::Purpose;
 use super::checks::{
@@ -456,21 +456,19 @@ impl Walk<'_> {
             (false, true) => self.prefix.to_owned(),
             (false, false) => format!("{}.{name}", self.prefix),
         };
-        let error = FieldError { kind, field, value, value_omitted: false, detail: detail.to_owned() };
-        Failure { message, error }
+        Failure { message, error: at(field, kind, value, detail) }
     }
 }
 
 /// A failure that names no field of its own.
 fn plain(prefix: &str, message: String) -> Failure {
-    let error = FieldError {
-        kind: ErrorType::Invalid,
-        field: if prefix.is_empty() { NO_FIELD } else { prefix }.to_owned(),
-        value: "".into(),
-        value_omitted: false,
-        detail: message.clone(),
-    };
+    let field = if prefix.is_empty() { NO_FIELD } else { prefix }.to_owned();
+    let error = at(field, ErrorType::Invalid, "".into(), &message);
     Failure { message, error }
+}
+
+fn at(field: String, kind: ErrorType, value: Value, detail: &str) -> FieldError {
+    FieldError { field, ..FieldError::new(kind, &FieldPath::ROOT, value, detail) }
 }
 
 fn too_long(limit: i64) -> String {

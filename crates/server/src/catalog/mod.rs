@@ -8,7 +8,6 @@ pub mod builtin;
 pub mod definition;
 pub mod discovery;
 pub mod form;
-pub mod json_path;
 pub mod openapi;
 pub mod resource;
 pub mod version;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use meta::gvk::{GroupKind, GroupResource};
 use meta::{Text, Value};
+use meta::object::NamespaceRule;
 use registry::{Cache, FieldPaths};
 use sha2::{Digest, Sha256};
 
@@ -30,6 +31,25 @@ pub struct Resource {
     pub time_to_live: Option<Duration>,
     pub columns: Vec<Column>,
     pub habits: Habits,
+    /// Where the schema that is published can be read; it is not kept twice.
+    pub published: Option<Published>,
+}
+
+/// The definition that a resource comes from, as it is stored.
+pub struct Published {
+    pub definitions: Arc<Cache>,
+    pub name: Text,
+}
+
+impl Published {
+    /// The schema of a version as the definition writes it.
+    pub fn schema(&self, version: &str) -> Option<Value> {
+        let definition = self.definitions.get(&self.name)?;
+        let definition = meta::wire::json::parse(definition.bytes()).ok()?.value;
+        let versions = super::definition::versions(&definition);
+        let found = versions.iter().find(|candidate| super::definition::text(candidate, &["name"]) == version)?;
+        found.at(&["schema", "openAPIV3Schema"]).cloned()
+    }
 }
 
 /// The names of a kind.
@@ -72,25 +92,10 @@ pub struct Column {
 }
 
 /// How a cell is made of an object.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Cell {
     Name,
     Age,
-    /// A path of a definition.
-    Path(Arc<super::json_path::JsonPath>),
-    /// A built-in kind's own text.
-    Builtin(fn(&Value, jiff::Timestamp) -> Value),
-}
-
-impl std::fmt::Debug for Cell {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Cell::Name => "Name",
-            Cell::Age => "Age",
-            Cell::Path(_) => "Path",
-            Cell::Builtin(_) => "Builtin",
-        })
-    }
 }
 
 /// Ways in which the reference treats kinds differently for no deeper reason.
@@ -104,8 +109,6 @@ pub struct Habits {
     pub update_creates: bool,
     /// An update may leave the resource version out.
     pub unconditional_update: bool,
-    /// `metadata.generation` counts the changes of the desired state.
-    pub counts_generation: bool,
 }
 
 impl Resource {
@@ -140,6 +143,11 @@ impl Resource {
 
     pub fn is_builtin(&self) -> bool {
         self.source == Source::Builtin
+    }
+
+    /// Whether its objects live in namespaces, as the validation of metadata asks it.
+    pub fn namespace_rule(&self) -> NamespaceRule {
+        if self.namespaced { NamespaceRule::Required } else { NamespaceRule::Forbidden }
     }
 
     pub fn fields(&self) -> &FieldPaths {

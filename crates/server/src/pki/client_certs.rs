@@ -1,7 +1,7 @@
 //! The certificates of clients: which authorities are believed, and what a presented chain is worth.
 //!
 //! As in the reference a certificate that nobody vouches for does not end the handshake: the client proves that it has
-//! the key, and the request pipeline answers 401. So the handshake only checks the signature ([`ProofOfPossession`]),
+//! the key, and the request pipeline answers 401. So the handshake only checks the signature (`ProofOfPossession`),
 //! and the chain is judged once per connection ([`PeerCertificate`]).
 //!
 //! Upstream: apiserver/pkg/authentication/request/x509/x509.go, v1.36.

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use meta::gvk::{GroupVersion, parse_api_version};
 use meta::status::Status;
+use meta::wire::negotiate::{ALL_MEDIA_TYPES, MediaType, negotiate_input};
 use meta::wire::{json, yaml};
 use meta::{Text, Value};
 
@@ -15,53 +16,50 @@ use super::{Call, Warnings};
 use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
-/// How a body is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Json,
-    Yaml,
-}
-
-/// Media types of bodies, as the reference lists them in errors.
-const ACCEPTED: [&str; 3] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
-
 /// The format that a `Content-Type` names; without one it is JSON.
-pub fn format(content_type: &str) -> Result<Format, Status> {
-    if content_type.is_empty() {
-        return Ok(Format::Json);
-    }
-    let media_type = content_type.split(';').next().unwrap_or_default().trim();
-    match media_type.to_ascii_lowercase().as_str() {
-        "application/json" => Ok(Format::Json),
-        "application/yaml" => Ok(Format::Yaml),
-        _ => Err(Status::unsupported_media_type(&ACCEPTED)),
+pub fn format(call: &Call) -> Result<MediaType, Status> {
+    match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
+        // Named by the reference's errors, but not read here yet.
+        MediaType::Protobuf => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
+        readable => Ok(readable),
     }
 }
 
 /// Reads the object in a request's body, in the version of the request.
 pub fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
-    let format = format(&call.headers.content_type)?;
+    let format = format(call)?;
     decode(&call.resource, format, &call.body, directive, &call.warnings)
 }
 
 /// Reads an object of `resource` from a text.
 pub fn decode(
     resource: &Resource,
-    format: Format,
+    format: MediaType,
     body: &[u8],
     directive: FieldValidation,
     warnings: &Warnings,
 ) -> Result<Value, Status> {
     let unrecognized = |why: &str| unrecognized(resource, why, body);
     let read = match format {
-        Format::Json => json::parse(body).map_err(|error| unrecognized(&interpreting(&error.to_string())))?,
-        Format::Yaml => yaml::parse(body).map_err(|error| unrecognized(&interpreting_yaml(&error.to_string())))?,
+        MediaType::Json | MediaType::Protobuf => json::parse(body).map_err(|error| unrecognized(&interpreting(&error.to_string())))?,
+        MediaType::Yaml => yaml::parse(body).map_err(|error| unrecognized(&interpreting_yaml(&error.to_string())))?,
     };
-    let mut value = read.value;
+    let findings = read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+    shape(resource, read.value, body, findings, directive, warnings)
+}
+
+/// Takes a tree for an object of `resource`: it must say so, and have no other fields than the kind has.
+pub fn shape(
+    resource: &Resource,
+    mut value: Value,
+    body: &[u8],
+    mut findings: Vec<String>,
+    directive: FieldValidation,
+    warnings: &Warnings,
+) -> Result<Value, Status> {
+    let unrecognized = |why: &str| unrecognized(resource, why, body);
     let named = named_kind(&value).map_err(|why| unrecognized(&interpreting(&why)))?;
     let kind = complete(resource, named, body)?;
-    let mut findings: Vec<String> =
-        read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
     let unknown = resource.form.decode(resource, &mut value, &kind).map_err(|why| cannot_handle(&kind, resource, &why))?;
     findings.extend(unknown.iter().map(|path| format!("unknown field \"{path}\"")));
     report(resource, &kind, findings, directive, warnings)?;

@@ -17,7 +17,7 @@ const GENERATED_NAME_TRIES: usize = 8;
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
-    body::format(&call.headers.content_type)?;
+    body::format(call)?;
     let options = WriteOptions::parse(&call.info.query, WriteKind::Create)?;
     let object = body::object(call, options.field_validation)?;
     create(call, object, &options, output, 201).await
@@ -71,7 +71,7 @@ async fn store(
     code: u16,
 ) -> Result<Answer, Status> {
     fill_system_fields(call, &mut object);
-    call.resource.form.prepare_create(&mut object);
+    call.resource.form.prepare_create(call, &mut object);
     let errors = call.resource.form.validate_create(call, &object);
     if !errors.is_empty() {
         let name = metadata_text(&object, "name");

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use meta::status::{Status, StatusDetails};
+use meta::wire::negotiate::MediaType;
 use meta::{Value, wire};
 use registry::Object;
 
-use super::body::{self, Format};
+use super::body;
 use super::options::{DeleteOptions, Propagation};
 use super::write::{has_finalizers, is_deleting, metadata_mut, parse_resource_version};
 use super::{Answer, Call, storage_status};
@@ -37,14 +38,17 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, Status> {
         return DeleteOptions::from_query(&call.info.query);
     }
     let bad = |why: String| Status::bad_request(why);
-    let parsed = match body::format(&call.headers.content_type)? {
-        Format::Json => wire::json::parse(&call.body).map_err(|error| {
+    let parsed = match body::format(call)? {
+        MediaType::Json | MediaType::Protobuf => wire::json::parse(&call.body).map_err(|error| {
             bad(format!("couldn't get version/kind; json parse error: {error}"))
         })?,
-        Format::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?,
+        MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?,
     };
     let mut value = parsed.value;
-    schema::typed::decode_options(&mut value).map_err(|error| bad(error.to_string()))?;
+    let kind = schema::typed::kind("meta.k8s.io", "v1", "DeleteOptions");
+    if let Some(kind) = kind {
+        schema::typed::decode(kind, &mut value).map_err(|error| bad(error.to_string()))?;
+    }
     DeleteOptions::from_value(&value)
 }
 

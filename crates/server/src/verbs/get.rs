@@ -22,9 +22,5 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         version => call.wait_for(Revision(version)).await?,
     }
     let object = cache.get(&call.key()).ok_or_else(|| call.not_found())?;
-    if call.subresource() == "scale" {
-        let value = call.resource.form.scale_of(&call.tree(&object)?)?;
-        return Ok(Answer::Value { code: 200, value, output });
-    }
     Ok(Answer::Object { code: 200, object, output })
 }

@@ -12,7 +12,7 @@ mod select;
 pub mod table;
 mod update;
 pub mod watch;
-mod write;
+pub mod write;
 
 use std::sync::Arc;
 
@@ -25,8 +25,14 @@ use registry::Object;
 
 use crate::Server;
 use crate::catalog::Resource;
-use crate::negotiate::Output;
-use crate::request::{Method, RequestInfo, ResourceInfo};
+use crate::negotiate::{Headers, Output};
+use crate::request::{RequestInfo, ResourceInfo};
+
+pub use body::NamedKind;
+pub use list::ListAnswer;
+
+/// How long a read waits for a version that nobody has given out yet.
+const FUTURE_VERSION_WAIT: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// One request for a resource of ours, on its way through a verb.
 pub struct Call {
@@ -37,14 +43,6 @@ pub struct Call {
     pub headers: Headers,
     pub body: Bytes,
     pub warnings: Warnings,
-}
-
-/// The headers a verb looks at.
-#[derive(Clone, Debug, Default)]
-pub struct Headers {
-    pub accept: String,
-    pub content_type: String,
-    pub user_agent: String,
 }
 
 /// What the client should be told besides the answer; kept outside of it, since failures carry warnings too.
@@ -161,18 +159,24 @@ impl Call {
         not_found()
     }
 
-    fn is_head(&self) -> bool {
-        self.info.method == Method::Head
+    fn output(&self) -> Result<Output, Status> {
+        crate::negotiate::output(&self.headers, &self.info.query, &self.resource)
     }
 
-    fn output(&self) -> Result<Output, Status> {
-        crate::negotiate::output(&self.headers.accept, &self.info.query, &self.resource)
+    /// Waits until everything up to a revision is there, but not for ever: it may never have been given out.
+    async fn wait_for(&self, revision: store::Revision) -> Result<(), Status> {
+        let registry = &self.server.registry;
+        let waited = tokio::time::timeout(FUTURE_VERSION_WAIT, registry.wait_for(revision)).await;
+        match waited {
+            Ok(done) => done.map_err(|error| storage_status(error, self)),
+            Err(_) => Err(too_large_version(revision, registry.applied())),
+        }
     }
 
     /// Who owns the fields that this request sets.
-    fn manager(&self, options: &options::WriteOptions) -> String {
+    pub(crate) fn manager(&self, options: &options::WriteOptions) -> String {
         if options.field_manager.is_empty() {
-            schema::apply::manager_from_user_agent(&self.headers.user_agent)
+            schema::apply::manager_of_user_agent(&self.headers.user_agent)
         } else {
             options.field_manager.clone()
         }
@@ -189,7 +193,7 @@ pub fn storage_status(error: registry::Error, call: &Call) -> Status {
         registry::Error::Expired { .. } => Status::resource_expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
         ),
-        registry::Error::Future { current } => too_large_version(current),
+        registry::Error::Future { current } => too_large_version(current, current),
         registry::Error::TooLarge { .. } => {
             Status::unknown(500, "etcdserver: request is too large")
         }
@@ -201,10 +205,9 @@ pub fn storage_status(error: registry::Error, call: &Call) -> Status {
 }
 
 /// A resource version that nobody has given out yet.
-fn too_large_version(current: store::Revision) -> Status {
+fn too_large_version(asked: store::Revision, current: store::Revision) -> Status {
     use meta::status::Cause;
-    let message = format!("Too large resource version: {current}");
-    let mut status = Status::timeout(message, 1);
+    let mut status = Status::timeout(format!("Too large resource version: {asked}, current: {current}"), 1);
     if let Some(details) = &mut status.details {
         details.causes.push(Cause {
             reason: meta::status::cause::RESOURCE_VERSION_TOO_LARGE.into(),

@@ -9,6 +9,7 @@ use registry::Object;
 
 use super::write::metadata_text;
 use crate::catalog::Resource;
+use crate::catalog::form::Form;
 use crate::catalog::resource::{Cell, Column};
 
 /// Which table a client asked for.
@@ -17,8 +18,6 @@ pub struct TableOptions {
     /// `meta.k8s.io/v1` or `…/v1beta1`.
     pub api_version: String,
     pub include: Include,
-    /// Only the rows.
-    pub no_headers: bool,
 }
 
 /// What a row carries of its object.
@@ -81,13 +80,12 @@ pub fn of_bookmark(object: Value, options: &TableOptions) -> Value {
 
 fn table(resource: &Resource, rows: Vec<Value>, options: &TableOptions, metadata: Value) -> Value {
     let columns: Vec<Value> = resource.columns.iter().map(column_value).collect();
-    let columns = if options.no_headers { Value::Null } else { Value::Array(columns) };
     Value::Object(
         [
             ("kind", Value::from("Table")),
             ("apiVersion", options.api_version.as_str().into()),
             ("metadata", metadata),
-            ("columnDefinitions", columns),
+            ("columnDefinitions", Value::Array(columns)),
             ("rows", Value::Array(rows)),
         ]
         .into_iter()
@@ -110,7 +108,10 @@ fn column_value(column: &Column) -> Value {
 }
 
 fn row(resource: &Resource, object: Value, options: &TableOptions, now: Timestamp) -> Value {
-    let cells: Vec<Value> = resource.columns.iter().map(|column| cell(column, &object, now)).collect();
+    let cells = match &resource.form {
+        Form::Builtin(form) => form.resource.cells(&object, now.as_second()),
+        Form::Custom(_) => resource.columns.iter().map(|column| cell(column, &object, now)).collect(),
+    };
     let mut row = Map::new();
     row.insert("cells", cells);
     match options.include {
@@ -131,42 +132,14 @@ fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
     match &column.cell {
         Cell::Name => metadata_text(object, "name").into(),
         Cell::Age => age(metadata_text(object, "creationTimestamp"), now).into(),
-        Cell::Path(path) => path.cell(object, &column.kind, now),
-        Cell::Builtin(make) => make(object, now),
     }
 }
 
 /// How long ago a time was, as people say it.
 pub fn age(time: &str, now: Timestamp) -> String {
     match time.parse::<Timestamp>() {
-        Ok(then) => human_duration(now.as_second() - then.as_second()),
+        Ok(then) => schema::typed::columns::human_duration(now.as_second() - then.as_second()),
         Err(_) => "<unknown>".to_owned(),
-    }
-}
-
-/// A duration in at most two units, coarser the longer it is.
-///
-/// Upstream: apimachinery/pkg/util/duration/duration.go, v1.36.
-pub fn human_duration(seconds: i64) -> String {
-    const MINUTE: i64 = 60;
-    const HOUR: i64 = 60 * MINUTE;
-    const DAY: i64 = 24 * HOUR;
-    const YEAR: i64 = 365 * DAY;
-    let two = |large: i64, unit: &str, small: i64, small_unit: &str| {
-        if small == 0 { format!("{large}{unit}") } else { format!("{large}{unit}{small}{small_unit}") }
-    };
-    match seconds {
-        i64::MIN..=-2 => "<invalid>".to_owned(),
-        -1..0 => "0s".to_owned(),
-        _ if seconds < 2 * MINUTE => format!("{seconds}s"),
-        _ if seconds < 10 * MINUTE => two(seconds / MINUTE, "m", seconds % MINUTE, "s"),
-        _ if seconds < 3 * HOUR => format!("{}m", seconds / MINUTE),
-        _ if seconds < 8 * HOUR => two(seconds / HOUR, "h", seconds % HOUR / MINUTE, "m"),
-        _ if seconds < 2 * DAY => format!("{}h", seconds / HOUR),
-        _ if seconds < 8 * DAY => two(seconds / DAY, "d", seconds % DAY / HOUR, "h"),
-        _ if seconds < 2 * YEAR => format!("{}d", seconds / DAY),
-        _ if seconds < 8 * YEAR => two(seconds / YEAR, "y", seconds % YEAR / DAY, "d"),
-        _ => format!("{}y", seconds / YEAR),
     }
 }
 
@@ -195,30 +168,4 @@ pub fn partial_metadata(object: &Object) -> Bytes {
     text.extend_from_slice(&metadata);
     text.push(b'}');
     text.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_get_coarser() {
-        for (seconds, expected) in [
-            (-5, "<invalid>"),
-            (0, "0s"),
-            (119, "119s"),
-            (120, "2m"),
-            (150, "2m30s"),
-            (3599, "59m"),
-            (3 * 3600, "3h"),
-            (3 * 3600 + 60, "3h1m"),
-            (47 * 3600, "47h"),
-            (3 * 86400 + 3600, "3d1h"),
-            (20 * 86400, "20d"),
-            (3 * 365 * 86400, "3y"),
-            (10 * 365 * 86400, "10y"),
-        ] {
-            assert_eq!(human_duration(seconds), expected);
-        }
-    }
 }

@@ -102,8 +102,7 @@ impl Change<'_> {
         let form = &call.resource.form;
         form.own(call, Some(live), &mut new, self.options);
         keep_system_fields(live, &mut new);
-        form.prepare_update(call.subresource(), &mut new, live);
-        form.count_generation(&call.resource, live, &mut new);
+        form.prepare_update(call, &mut new, live);
         keep_identity(live, &mut new);
         let errors = form.validate_update(call, &new, live);
         if !errors.is_empty() {
@@ -112,8 +111,8 @@ impl Change<'_> {
         }
         // What is stored has no version of its own; compare as it would be stored.
         set_or_remove(metadata_mut(&mut new), "resourceVersion", live.at(&["metadata", "resourceVersion"]).cloned());
-        let unchanged = schema::apply::only_times_differ(live, &new);
-        if unchanged && current.api_version() == call.resource.storage_api_version {
+        schema::apply::restore_times_if_unchanged(live, &mut new);
+        if *live == new && current.api_version() == call.resource.storage_api_version {
             return Ok(Outcome::Done(self.answer(current.clone())));
         }
         if self.options.dry_run {

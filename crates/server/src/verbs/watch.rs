@@ -20,7 +20,7 @@ use super::write::parse_resource_version;
 use super::{Answer, Call, storage_status, table};
 use crate::catalog::Resource;
 use crate::env::SharedEnv;
-use crate::negotiate::{Output, Shown};
+use crate::negotiate::{self, Output, Shown};
 
 /// How often a watcher that asked for it is told how far it has come.
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
@@ -59,7 +59,7 @@ struct View {
 }
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
-    let output = call.output()?.for_watch()?;
+    let output = negotiate::watch_output(&call.headers, &call.info.query, &call.resource)?;
     let options = ListOptions::parse(&call.info.query, true)?;
     let selection = Selection::new(&call.resource, &options)?;
     let version = parse_resource_version(&options.resource_version)?;
@@ -136,10 +136,6 @@ fn timeout(options: &ListOptions, env: &SharedEnv) -> Duration {
 }
 
 impl WatchAnswer {
-    pub fn output(&self) -> &Output {
-        &self.view.output
-    }
-
     /// The next chunk of events, or `None` at the end.
     pub async fn next_chunk(&mut self) -> Option<Bytes> {
         if self.ended {
@@ -156,16 +152,14 @@ impl WatchAnswer {
             let wake = self.next_bookmark.map_or(self.deadline, |at| at.min(self.deadline));
             let events = tokio::select! {
                 biased;
-                events = self.watcher.next() => events,
-                () = tokio::time::sleep_until(wake) => match self.on_timer() {
-                    Some(chunk) => return Some(chunk),
-                    None => return None,
-                },
+                events = self.watcher.next() => Some(events),
+                () = tokio::time::sleep_until(wake) => None,
                 _ = self.stopped.wait_for(|stopped| *stopped) => {
                     self.ended = true;
                     return None;
                 }
             };
+            let Some(events) = events else { return self.on_timer() };
             match events {
                 Ok(events) => {
                     if let Some(chunk) = self.view.chunk(&events) {

@@ -131,8 +131,8 @@ impl Call {
     }
 
     /// The time of this request as objects show it.
-    pub(super) fn now(&self) -> String {
-        crate::verbs::time_text(self.server.env.now())
+    pub(crate) fn now(&self) -> String {
+        meta::time::format(self.server.env.now()).to_string()
     }
 }
 

@@ -281,6 +281,28 @@ fn values_become_canonical() {
 }
 
 #[test]
+fn bytes_may_be_numbers_and_members_of_maps_stay_when_empty() {
+    check(
+        CORE,
+        "Secret",
+        r#"{"data":{"a":[97,null],"b":[]}}"#,
+        r#"{"data":{"a":"YQA=","b":""},"metadata":{}}"#,
+    );
+    check_error(
+        CORE,
+        "Secret",
+        r#"{"data":{"a":[300]}}"#,
+        "json: cannot unmarshal number 300 into Go struct field Secret.data of type uint8",
+    );
+    check(
+        "certificates.k8s.io",
+        "CertificateSigningRequest",
+        r#"{"spec":{"extra":{"a":null,"b":[]},"request":null}}"#,
+        r#"{"metadata":{},"spec":{"extra":{"a":[],"b":[]},"request":null,"signerName":""},"status":{}}"#,
+    );
+}
+
+#[test]
 fn schemas_keep_raw_values_and_drop_what_cannot_be_read() {
     let schema = r#"{"default":{"b":null},"enum":[null,1],"maximum":5.0,"items":[],"additionalProperties":false,"not":null,"dependencies":{"a":["b"],"c":3},"x-kubernetes-preserve-unknown-fields":false,"nullable":false}"#;
     let expected = r#"{"additionalProperties":false,"default":{"b":null},"dependencies":{"a":["b"],"c":null},"enum":[null,1],"maximum":5,"x-kubernetes-preserve-unknown-fields":false}"#;

@@ -1,0 +1,1 @@
+//! Apply, case by case.
