@@ -156,7 +156,8 @@ fn check(
 pub(crate) struct Guarded {
     pub(crate) passed: usize,
     pub(crate) lost: Vec<String>,
-    pub(crate) log: String,
+    /// What is wrong with the lost ones.
+    pub(crate) differences: String,
 }
 
 /// Runs the listed scenarios of a suite, for `cargo xtask test`.
@@ -170,7 +171,7 @@ pub(crate) fn guard(
     let conformance = workspace.shared("conformance").context("there is no conformance material")?;
     let list = PassList::read(&workspace.root, suite)?;
     if list.names.is_empty() {
-        return Ok(Guarded { passed: 0, lost: Vec::new(), log: String::new() });
+        return Ok(Guarded { passed: 0, lost: Vec::new(), differences: String::new() });
     }
     let suite = Suite::open(&conformance, suite)?;
     let existing = suite.scenarios()?;
@@ -181,7 +182,8 @@ pub(crate) fn guard(
     }
     let run = check(&suite, binary, tools, &names, &list, progress)?;
     let lost = list.lost(&run.scenarios);
-    Ok(Guarded { passed: names.len() - lost.len(), lost, log: run.log })
+    let differences = suite::differences(&run.log, &lost);
+    Ok(Guarded { passed: names.len() - lost.len(), lost, differences })
 }
 
 /// The suites in the order in which they are run.

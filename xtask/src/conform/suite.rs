@@ -1,5 +1,6 @@
 //! The two suites of recorded scenarios: what each needs of the server, and how it is run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -230,6 +231,25 @@ fn is_scenario_line(line: &str) -> bool {
     ["pass ", "PASS ", "WORDING ", "FAIL "].iter().any(|start| line.starts_with(start))
 }
 
+/// What the harness wrote about some scenarios the last time that it ran them.
+pub(crate) fn differences(log: &str, names: &[String]) -> String {
+    let mut blocks = BTreeMap::<&str, Vec<&str>>::new();
+    let mut current = None;
+    for line in log.lines() {
+        if is_scenario_line(line) {
+            current = names.iter().find(|name| line.contains(&format!("/{name}.yaml")));
+            if let Some(name) = current {
+                blocks.insert(name, vec![line]);
+            }
+        } else if !line.starts_with(' ') {
+            current = None;
+        } else if let Some(block) = current.and_then(|name| blocks.get_mut(name.as_str())) {
+            block.push(line);
+        }
+    }
+    blocks.into_values().flatten().collect::<Vec<_>>().join("\n")
+}
+
 fn scenarios_of(report: &Value, base: &Path) -> Result<Vec<Scenario>> {
     let records = report["scenarios"].as_array().context("the report of the harness has no scenarios")?;
     records.iter().map(|record| scenario_of(record, base)).collect()
@@ -283,6 +303,14 @@ mod tests {
         assert_eq!(outcomes, [Outcome::Pass, Outcome::Wording, Outcome::Fail]);
         assert_eq!(scenarios[0].name, "watch/a");
         assert!(scenarios_of(&json!({}), Path::new("/s")).is_err());
+    }
+
+    #[test]
+    fn differences_are_those_of_the_last_attempt() {
+        let log = "pass        0.1s /s/a/x.yaml\nFAIL        0.1s /s/a/y.yaml \n    step 1\n        old\n\
+                   feature   pass\nWORDING     0.1s /s/a/z.yaml \n    step 2\nFAIL        0.1s /s/a/y.yaml \n    step 3\n";
+        let shown = differences(log, &["a/y".into()]);
+        assert_eq!(shown, "FAIL        0.1s /s/a/y.yaml \n    step 3");
     }
 
     #[test]
