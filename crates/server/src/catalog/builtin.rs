@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use meta::{Map, Text, Value};
+use meta::{FieldError, Map, Text, Value};
 use registry::{FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
-use schema::typed;
+use schema::{crd, typed};
 
 use super::form::{BuiltinForm, Form, Hooks, Ownership};
 use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
@@ -145,12 +145,26 @@ fn hooks(kind: &str) -> Hooks {
             ..Hooks::default()
         },
         "CustomResourceDefinition" => Hooks {
-            prepare_create: super::definition::prepare_create,
-            prepare_update: super::definition::prepare_update,
+            default: crd::default,
+            prepare_create: crd::prepare_for_create,
+            prepare_update: crd::prepare_for_update,
+            check: Some(check_definition),
+            warnings: |new, old| match old {
+                None => crd::warnings_on_create(new),
+                Some(old) => crd::warnings_on_update(new, old),
+            },
             mark_deletion: Some(super::definition::mark_deletion),
             ..Hooks::default()
         },
         _ => Hooks::default(),
+    }
+}
+
+fn check_definition(subresource: &str, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    match (subresource, old) {
+        (_, None) => crd::validate(new),
+        ("status", Some(old)) => crd::validate_status_update(new, old),
+        (_, Some(old)) => crd::validate_update(new, old),
     }
 }
 

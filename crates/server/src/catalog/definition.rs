@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meta::{Map, Text, Value};
+use meta::{Text, Value};
 use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
 use schema::compile::Compiler;
@@ -202,34 +202,6 @@ fn better_version<'a>(definition: &'a Value, than: &str) -> Option<&'a str> {
     let candidates = versions(definition).iter().filter(|version| flag(version, "served") && !flag(version, "deprecated"));
     let best = candidates.map(|version| text(version, &["name"])).max_by(|left, right| version::compare(left, right))?;
     version::compare(best, than).is_gt().then_some(best)
-}
-
-/// A new definition has no status but the version it stores in.
-pub(super) fn prepare_create(definition: &mut Value) {
-    let storage = storage_version(definition).to_owned();
-    let accepted: Map = [("kind", Value::from("")), ("plural", "".into())].into_iter().collect();
-    let status: Map = [
-        ("acceptedNames", Value::Object(accepted)),
-        ("conditions", Value::Null),
-        ("storedVersions", Value::Array(vec![storage.into()])),
-    ]
-    .into_iter()
-    .collect();
-    if let Value::Object(members) = definition {
-        members.insert("status", status);
-    }
-}
-
-/// A version that becomes the one to store in has been stored in from now on.
-pub(super) fn prepare_update(new: &mut Value) {
-    let storage = storage_version(new).to_owned();
-    let Some(Value::Object(status)) = new.get_mut("status") else { return };
-    let stored = status.get_or_insert_with("storedVersions", || Value::Array(Vec::new()));
-    if let Value::Array(stored) = stored
-        && !stored.iter().any(|name| name.as_str() == Some(&storage))
-    {
-        stored.push(storage.into());
-    }
 }
 
 /// A deleted definition stays until its objects are gone.

@@ -10,7 +10,8 @@ use meta::gvk::GroupKind;
 use meta::status::Status;
 use meta::{FieldError, FieldPath, Map, Meta, Value};
 use schema::apply::{ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, track_update};
-use meta::object::Malformed;
+use meta::names;
+use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
 use schema::typed;
 
 use super::Resource;
@@ -35,10 +36,14 @@ pub struct BuiltinForm {
 /// What a built-in kind does differently. Pure functions; each has a plain default.
 #[derive(Clone, Copy)]
 pub struct Hooks {
-    /// Changes what the description of the kind has prepared for creation.
+    /// Fills in what a body leaves out, beyond what the description of the kind knows.
+    pub default: fn(&mut Value),
     pub prepare_create: fn(&mut Value),
-    /// Changes what the description of the kind has prepared for an update.
-    pub prepare_update: fn(&mut Value),
+    pub prepare_update: fn(&mut Value, &Value),
+    /// Rules that the description of the kind does not hold.
+    pub check: Option<Check>,
+    /// What to tell about an object that is accepted.
+    pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
     /// A deletion only marks the object, in this way; a loop of ours removes it.
     pub mark_deletion: Option<fn(&mut Value, &str)>,
     /// Whether nothing of the kind's own keeps a deleted object.
@@ -49,11 +54,17 @@ pub struct Hooks {
     pub already_deleting: Option<&'static str>,
 }
 
+/// Rules of a kind: the subresource written to, the new object, the old one.
+pub type Check = fn(&str, &Value, Option<&Value>) -> Vec<FieldError>;
+
 impl Default for Hooks {
     fn default() -> Self {
         Hooks {
+            default: |_| {},
             prepare_create: |_| {},
-            prepare_update: |_| {},
+            prepare_update: |_, _| {},
+            check: None,
+            warnings: |_, _| Vec::new(),
             mark_deletion: None,
             may_go: |_| true,
             undeletable: |_| None,
@@ -165,7 +176,7 @@ impl Form {
             Form::Builtin(form) => {
                 typed::prepare_update(form.kind, subresource, new, old, &call.now());
                 if subresource.is_empty() {
-                    (form.hooks.prepare_update)(new);
+                    (form.hooks.prepare_update)(new, old);
                 }
             }
             Form::Custom(form) => form.prepare_update(subresource, new, old),
@@ -174,26 +185,30 @@ impl Form {
 
     /// Everything that is wrong with a new object.
     pub fn validate_create(&self, call: &Call, object: &Value) -> Vec<FieldError> {
-        let resource = &call.resource;
+        let (path, rule) = (metadata_path(), call.resource.namespace_rule());
+        let metadata = Meta::of(object);
         match self {
             Form::Builtin(form) => {
-                let errors = typed::validate(form.kind, "", object, None);
+                let errors = match form.hooks.check {
+                    Some(check) => check("", object, None),
+                    None => {
+                        let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                        errors.extend(typed::validate(form.kind, "", object, None));
+                        errors
+                    }
+                };
                 if !errors.is_empty() {
                     return errors;
                 }
-                meta::object::validate_object_meta(Meta::of(object), resource.namespace_rule(), meta::names::name_is_path_segment, &metadata_path())
+                validate_object_meta(metadata, rule, names::name_is_path_segment, &path)
             }
             Form::Custom(form) => {
-                let mut errors = validate_type(resource, object);
-                errors.extend(meta::object::validate_object_meta(
-                    Meta::of(object),
-                    resource.namespace_rule(),
-                    meta::names::name_is_dns_subdomain,
-                    &metadata_path(),
-                ));
-                if let Some(schema) = &form.schema {
-                    form.check(schema, object, None, &mut errors);
+                let errors = validate_type(&call.resource, object);
+                if !errors.is_empty() {
+                    return errors;
                 }
+                let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
+                form.check(object, None, &mut errors);
                 errors
             }
         }
@@ -201,32 +216,37 @@ impl Form {
 
     /// Everything that is wrong with a changed object.
     pub fn validate_update(&self, call: &Call, new: &Value, old: &Value) -> Vec<FieldError> {
-        let resource = &call.resource;
-        let path = metadata_path();
-        let mut errors = meta::object::validate_object_meta(
-            Meta::of(new),
-            resource.namespace_rule(),
-            meta::names::name_is_path_segment,
-            &path,
-        );
-        errors.extend(meta::object::validate_object_meta_update(Meta::of(new), Meta::of(old), &path));
+        let (path, rule) = (metadata_path(), call.resource.namespace_rule());
+        let (metadata, before) = (Meta::of(new), Meta::of(old));
+        let mut errors = validate_object_meta(metadata, rule, names::name_is_path_segment, &path);
+        errors.extend(validate_object_meta_update(metadata, before, &path));
+        let subresource = call.target().subresource.as_str();
         match self {
-            Form::Builtin(form) => errors.extend(typed::validate(form.kind, &call.target().subresource, new, Some(old))),
+            Form::Builtin(BuiltinForm { hooks: Hooks { check: Some(check), .. }, .. }) => {
+                errors.extend(check(subresource, new, Some(old)));
+            }
+            Form::Builtin(form) => {
+                errors.extend(validate_object_meta_update(metadata, before, &path));
+                errors.extend(typed::validate(form.kind, subresource, new, Some(old)));
+            }
             Form::Custom(form) => {
-                errors.extend(validate_type(resource, new));
-                errors.extend(meta::object::validate_object_meta(
-                    Meta::of(new),
-                    resource.namespace_rule(),
-                    meta::names::name_is_dns_subdomain,
-                    &path,
-                ));
-                errors.extend(meta::object::validate_object_meta_update(Meta::of(new), Meta::of(old), &path));
-                if let Some(schema) = &form.schema {
-                    form.check(schema, new, Some(old), &mut errors);
+                let wrong_type = validate_type(&call.resource, new);
+                if wrong_type.is_empty() {
+                    errors.extend(validate_object_meta_update(metadata, before, &path));
+                    form.check(new, Some(old), &mut errors);
                 }
+                errors.extend(wrong_type);
             }
         }
         errors
+    }
+
+    /// What to tell about an object that has been accepted.
+    pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
+        match self {
+            Form::Builtin(form) => (form.hooks.warnings)(new, old),
+            Form::Custom(_) => Vec::new(),
+        }
     }
 
     /// The kind that an Invalid names: a wrong one in a body is shown as it is.
@@ -297,6 +317,7 @@ impl BuiltinForm {
             members.insert("kind", resource.names.kind.clone());
         }
         typed::default(self.kind, value);
+        (self.hooks.default)(value);
         Ok(decoded.unknown)
     }
 
@@ -335,7 +356,8 @@ impl CustomForm {
     }
 
     /// Everything that the schema finds wrong.
-    fn check(&self, schema: &schema::Schema, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    fn check(&self, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        let Some(schema) = &self.schema else { return };
         errors.extend(schema.validate_values(new, old));
         errors.extend(schema.validate_embedded(new));
         errors.extend(match old {

@@ -77,6 +77,7 @@ async fn store(
         let name = metadata_text(&object, "name");
         return Err(Status::invalid(&call.resource.form.invalid_kind(call, &object), name, &errors));
     }
+    call.resource.form.warnings(&object, None).into_iter().for_each(|warning| call.warnings.add(warning));
     if resource_version(&object)? != 0 {
         return Err(Status::unknown(500, "resourceVersion should not be set on objects to be created"));
     }

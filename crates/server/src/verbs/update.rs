@@ -109,6 +109,7 @@ impl Change<'_> {
             let kind = form.invalid_kind(call, &new);
             return Err(Status::invalid(&kind, metadata_text(&new, "name"), &errors));
         }
+        form.warnings(&new, Some(live)).into_iter().for_each(|warning| call.warnings.add(warning));
         // What is stored has no version of its own; compare as it would be stored.
         set_or_remove(metadata_mut(&mut new), "resourceVersion", live.at(&["metadata", "resourceVersion"]).cloned());
         schema::apply::restore_times_if_unchanged(live, &mut new);
