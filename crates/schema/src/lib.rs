@@ -27,5 +27,8 @@ pub mod scale;
 mod shape;
 mod validate;
 
+#[cfg(test)]
+mod testing;
+
 pub use shape::ShapeError;
 pub use structural::Schema;
