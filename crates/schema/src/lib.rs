@@ -30,5 +30,8 @@ pub mod scale;
 mod shape;
 mod validate;
 
+#[cfg(test)]
+mod testing;
+
 pub use shape::ShapeError;
 pub use structural::Schema;

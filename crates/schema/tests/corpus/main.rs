@@ -5,7 +5,9 @@
 
 mod create;
 mod definitions;
+mod kinds;
 mod recorded;
+mod update;
 
 use recorded::{Corpus, Verdicts};
 
@@ -14,6 +16,7 @@ fn objects_get_the_recorded_verdicts() {
     let Some(corpus) = Corpus::open() else { return };
     let mut verdicts = Verdicts::default();
     create::replay(&corpus, &mut verdicts);
+    update::replay(&corpus, &mut verdicts);
     verdicts.report("objects");
 }
 

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crest_schema::rules;
 use meta::wire::json;
 use meta::{FieldError, Value};
+
+use crate::kinds::Kind;
 
 pub(crate) struct Corpus {
     root: PathBuf,
@@ -70,6 +73,20 @@ pub(crate) fn as_causes(errors: &[FieldError]) -> Vec<[String; 3]> {
         .collect();
     causes.sort();
     causes
+}
+
+/// Compares recorded causes with errors. Rules may add causes of their own when nothing withholds them.
+pub(crate) fn compare(case: &Value, kind: &Kind, errors: &[FieldError], verdicts: &mut Verdicts) {
+    let (wanted, found) = (causes(case), as_causes(errors));
+    let is_open = kind.schema.has_rules() && rules::withheld(errors).is_none();
+    if code(case) == 422 && wanted == found {
+        verdicts.agree(case);
+    } else if code(case) == 422 && is_open && found.iter().all(|cause| wanted.contains(cause)) {
+        verdicts.skip(case, "rules decide");
+    } else {
+        let wanted = format!("{} {wanted:?}", code(case));
+        verdicts.differ(case, "causes", &wanted, &format!("{found:?}"));
+    }
 }
 
 /// Long messages were cut when they were recorded.
