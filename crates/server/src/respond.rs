@@ -47,7 +47,7 @@ pub fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, S
         Answer::Value { code, value, output } => {
             let shown = match &output.shown {
                 Shown::Whole => value,
-                Shown::Metadata => table::reduce(value),
+                Shown::Metadata => table::reduce(value, "meta.k8s.io/v1"),
                 Shown::Table(options) => table::of_value(context.resource, value, options, context.now),
             };
             Ok(bytes(code, output.content_type(), encode(&shown, output.media), context.gzip))
@@ -74,7 +74,7 @@ fn object_response(code: u16, object: &Object, output: &Output, context: &Contex
         (shown, media) => {
             let parsed = wire::json::parse(&object.with_api_version(&api_version));
             let value = parsed.map(|parsed| parsed.value).unwrap_or_default();
-            let value = if *shown == Shown::Metadata { table::reduce(value) } else { value };
+            let value = if *shown == Shown::Metadata { table::reduce(value, "meta.k8s.io/v1") } else { value };
             encode(&value, media)
         }
     };

@@ -1,5 +1,6 @@
 //! The built-in resources as descriptions, with the little behaviour that some of them have of their own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use meta::{FieldError, Map, Text, Value};
@@ -51,7 +52,7 @@ fn describe(registry: &Registry, described: &'static typed::BuiltinResource, eve
         kind,
         ownership: Ownership {
             api_version: api_version.clone(),
-            types,
+            types: Arc::new([(api_version.clone(), types)]),
             main: ResetFields::new(described.reset),
             status: ResetFields::new(status.map_or(&[], |sub| sub.reset)),
             empty: Some(empty_object(kind)),
@@ -146,7 +147,10 @@ fn hooks(kind: &str) -> Hooks {
         },
         "CustomResourceDefinition" => Hooks {
             default: crd::default,
-            prepare_create: crd::prepare_for_create,
+            prepare_create: |definition| {
+                crd::prepare_for_create(definition);
+                complete(definition);
+            },
             prepare_update: crd::prepare_for_update,
             check: Some(check_definition),
             warnings: |new, old| match old {
@@ -157,6 +161,13 @@ fn hooks(kind: &str) -> Hooks {
             ..Hooks::default()
         },
         _ => Hooks::default(),
+    }
+}
+
+/// Adds what a typed encoder would print although nobody said it.
+fn complete(definition: &mut Value) {
+    if let Some(kind) = typed::kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition") {
+        let _ = typed::decode(kind, definition); // it has been decoded before
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meta::{Text, Value};
 use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
-use schema::apply::ResetFields;
+use schema::apply::{ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
 
@@ -48,48 +48,91 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
     if !is_established(definition) {
         return Vec::new();
     }
-    let mut compiler = Compiler::default();
-    let served = versions(definition).iter().filter(|version| flag(version, "served"));
-    let describe = |version| {
-        let mut resource = describe(registry, definition, version, &mut compiler);
-        let name = metadata_text(definition, "name").into();
-        resource.published = Some(Published { definitions: definitions.clone(), name });
-        resource
-    };
+    let compiled = compile(definition);
+    let types = compiled.iter().map(|version| (version.api_version.clone(), version.types.clone()));
+    let types: Arc<[(String, TypeRef)]> = types.collect();
+    let served = compiled.iter().filter(|version| flag(version.written, "served"));
+    let describe = |version| describe(registry, definitions, definition, version, &types);
     served.map(describe).collect()
 }
 
-fn describe(registry: &Registry, definition: &Value, version: &Value, compiler: &mut Compiler) -> Resource {
+/// A version with what is made of its schema.
+struct Compiled<'a> {
+    written: &'a Value,
+    api_version: String,
+    schema: Option<Arc<schema::Schema>>,
+    types: TypeRef,
+}
+
+/// Compiles all versions together, so that what is equal in them is kept once.
+fn compile(definition: &Value) -> Vec<Compiled<'_>> {
     let group = text(definition, &["spec", "group"]);
-    let version_name = text(version, &["name"]);
-    let status = version.at(&["subresources", "status"]).is_some();
-    let scale = version.at(&["subresources", "scale"]).is_some();
-    let preserve_unknown = definition.at(&["spec", "preserveUnknownFields"]).and_then(Value::as_bool) == Some(true);
+    let mut compiler = Compiler::default();
+    let versions = versions(definition).iter().map(|written| {
+        let schema = written.at(&["schema", "openAPIV3Schema"]).and_then(|schema| {
+            let props = schema::parse::props(schema, &meta::FieldPath::ROOT).ok()?;
+            Some(Arc::new(compiler.compile(&props)))
+        });
+        let types = match &schema {
+            Some(schema) => ownership::of_schema(schema, preserves_unknown(definition)),
+            None => ownership::of_anything(),
+        };
+        Compiled { written, api_version: format!("{group}/{}", text(written, &["name"])), schema, types }
+    });
+    versions.collect()
+}
+
+/// Whether objects keep everything: definitions of old.
+fn preserves_unknown(definition: &Value) -> bool {
+    definition.at(&["spec", "preserveUnknownFields"]).and_then(Value::as_bool) == Some(true)
+}
+
+fn describe(
+    registry: &Registry,
+    definitions: &Arc<Cache>,
+    definition: &Value,
+    version: &Compiled<'_>,
+    types: &Arc<[(String, TypeRef)]>,
+) -> Resource {
+    let group = text(definition, &["spec", "group"]);
+    let status = version.written.at(&["subresources", "status"]).is_some();
+    let scale = version.written.at(&["subresources", "scale"]).is_some();
     let names = accepted_names(definition);
-    let fields = selectable(version);
+    let fields = selectable(version.written);
+    let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
+    let form = CustomForm {
+        schema: version.schema.clone(),
+        ownership: Ownership {
+            api_version: version.api_version.clone(),
+            types: types.clone(),
+            main: ResetFields::new(main),
+            status: ResetFields::new(&[&["spec"], &["metadata"]]),
+            empty: None,
+        },
+        preserve_unknown: preserves_unknown(definition),
+        status,
+    };
     Resource {
         group: group.into(),
-        version: version_name.into(),
+        version: text(version.written, &["name"]).into(),
         cache: registry.cache(group, &names.plural, &fields),
         namespaced: text(definition, &["spec", "scope"]) == "Namespaced",
         verbs: VERBS.to_vec(),
         subresources: subresources(status, scale),
-        form: Form::Custom(form(version, format!("{group}/{version_name}"), compiler, preserve_unknown, status)),
+        form: Form::Custom(form),
         storage_api_version: format!("{group}/{}", storage_version(definition)).into(),
         source: Source::Definition {
             name: metadata_text(definition, "name").into(),
             terminating: is_deleting(definition),
         },
-        deprecation: deprecation(definition, version, &names),
+        deprecation: deprecation(definition, version.written, &names),
         time_to_live: None,
         columns: default_columns(),
-        habits: Habits {
-            untyped_lists: true,
-            delete_returns_object: false,
-            update_creates: false,
-            unconditional_update: false,
-        },
-        published: None,
+        habits: Habits { untyped_lists: true, ..Habits::default() },
+        published: Some(Published {
+            definitions: definitions.clone(),
+            name: metadata_text(definition, "name").into(),
+        }),
         names,
     }
 }
@@ -108,31 +151,6 @@ fn accepted_names(definition: &Value) -> Names {
         list_kind: one("listKind"),
         short_names: many("shortNames"),
         categories: many("categories"),
-    }
-}
-
-fn form(version: &Value, api_version: String, compiler: &mut Compiler, preserve_unknown: bool, status: bool) -> CustomForm {
-    let written = version.at(&["schema", "openAPIV3Schema"]);
-    let schema = written.and_then(|written| {
-        let props = schema::parse::props(written, &meta::FieldPath::ROOT).ok()?;
-        Some(Arc::new(compiler.compile(&props)))
-    });
-    let types = match &schema {
-        Some(schema) => ownership::of_schema(schema, preserve_unknown),
-        None => ownership::of_anything(),
-    };
-    let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
-    CustomForm {
-        schema,
-        ownership: Ownership {
-            api_version,
-            types,
-            main: ResetFields::new(main),
-            status: ResetFields::new(&[&["spec"], &["metadata"]]),
-            empty: None,
-        },
-        preserve_unknown,
-        status,
     }
 }
 

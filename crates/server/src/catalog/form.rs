@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use meta::gvk::GroupKind;
-use meta::status::Status;
+use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value};
-use schema::apply::{ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, track_update};
+use schema::apply::{
+    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
+};
 use meta::names;
 use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
 use schema::typed;
@@ -84,8 +86,10 @@ pub struct CustomForm {
 
 /// What ownership of fields needs to know, for the main resource and its status.
 pub struct Ownership {
+    /// The version that requests are in.
     pub api_version: String,
-    pub types: TypeRef,
+    /// The types of the kind in all its versions.
+    pub types: Arc<[(String, TypeRef)]>,
     pub main: ResetFields,
     pub status: ResetFields,
     pub empty: Option<Value>,
@@ -99,7 +103,7 @@ struct Endpoint<'a> {
 
 impl Versions for Endpoint<'_> {
     fn type_of(&self, api_version: &str) -> Option<&TypeRef> {
-        (api_version == self.ownership.api_version).then_some(&self.ownership.types)
+        self.ownership.types.iter().find(|(version, _)| version == api_version).map(|(_, types)| types)
     }
 
     fn reset_fields(&self, _api_version: &str) -> &ResetFields {
@@ -110,8 +114,13 @@ impl Versions for Endpoint<'_> {
         self.ownership.empty.as_ref()
     }
 
-    fn convert(&self, _object: &Value, _api_version: &str) -> Result<Value, ConvertError> {
-        Err(ConvertError::UnknownVersion)
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConvertError> {
+        self.type_of(api_version).ok_or(ConvertError::UnknownVersion)?;
+        let mut converted = object.clone();
+        if let Value::Object(members) = &mut converted {
+            members.insert("apiVersion", api_version);
+        }
+        Ok(converted)
     }
 }
 
@@ -144,6 +153,54 @@ impl Form {
         let endpoint = Endpoint { ownership, status: subresource == "status" };
         // Without owners rather than without the write, as in the reference.
         let _ = track_update(live, new, &info, &endpoint);
+    }
+
+    /// Lays an applied configuration over the live object. What comes back has its owners recorded.
+    pub fn apply(
+        &self,
+        call: &Call,
+        live: Option<&Value>,
+        configuration: Value,
+        options: &WriteOptions,
+    ) -> Result<Value, Status> {
+        let subresource = call.target().subresource.as_str();
+        let ownership = self.ownership();
+        let request = ApplyRequest {
+            info: ManagerInfo {
+                manager: &options.field_manager,
+                api_version: &ownership.api_version,
+                subresource,
+                now: call.server.env.now(),
+            },
+            kind: &call.resource.names.kind,
+            force: options.force == Some(true),
+        };
+        let endpoint = Endpoint { ownership, status: subresource == "status" };
+        let mut object = apply(live, configuration, &request, &endpoint).map_err(|error| match error {
+            ApplyError::BadRequest(message) => Status::bad_request(message),
+            ApplyError::Internal(message) => Status::unknown(500, message),
+            ApplyError::Conflict(conflict) => {
+                let causes = conflict.causes.into_iter().map(|cause| Cause {
+                    reason: cause::FIELD_MANAGER_CONFLICT.into(),
+                    message: cause.message,
+                    field: cause.field,
+                });
+                Status::apply_conflict(causes.collect(), conflict.message)
+            }
+        })?;
+        self.default(&mut object);
+        Ok(object)
+    }
+
+    fn default(&self, object: &mut Value) {
+        match self {
+            Form::Builtin(form) => form.default(object),
+            Form::Custom(form) => {
+                if let Some(schema) = &form.schema {
+                    schema.default(object);
+                }
+            }
+        }
     }
 
     /// Completes a new object before it is validated.
@@ -302,10 +359,11 @@ fn metadata_path() -> FieldPath<'static> {
 
 impl BuiltinForm {
     fn decode(&self, resource: &Resource, value: &mut Value, named: &NamedKind) -> Result<Vec<String>, String> {
-        let own = named.kind == resource.names.kind
-            && named.version.group == resource.group
-            && named.version.version == resource.version;
-        if !own {
+        let own = named.kind == resource.names.kind && named.version.group == resource.group;
+        if own && self.is_retired(&named.version.version) {
+            return Ok(Vec::new()); // it is understood, and refused because of its version
+        }
+        if !own || named.version.version != resource.version {
             return Err(self.foreign(resource, named));
         }
         if value.is_null() {
@@ -316,9 +374,21 @@ impl BuiltinForm {
             members.insert("apiVersion", resource.api_version());
             members.insert("kind", resource.names.kind.clone());
         }
+        self.default(value);
+        Ok(decoded.unknown)
+    }
+
+    fn default(&self, value: &mut Value) {
         typed::default(self.kind, value);
         (self.hooks.default)(value);
-        Ok(decoded.unknown)
+    }
+
+    /// Versions that the reference still reads but no longer serves.
+    fn is_retired(&self, version: &str) -> bool {
+        matches!(
+            (self.resource.group, version),
+            ("apiextensions.k8s.io" | "events.k8s.io" | "coordination.k8s.io", "v1beta1")
+        )
     }
 
     /// Why a body of another kind cannot be taken for this one.
@@ -331,10 +401,11 @@ impl BuiltinForm {
                 named.kind, resource.names.kind
             );
         }
-        format!(
-            "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
-            named.kind, named.version
-        )
+        let scheme = match self.resource.group {
+            "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+            _ => "pkg/api/legacyscheme/scheme.go:30",
+        };
+        format!("no kind \"{}\" is registered for version \"{}\" in scheme \"{scheme}\"", named.kind, named.version)
     }
 }
 

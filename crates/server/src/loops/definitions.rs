@@ -191,6 +191,9 @@ fn accept_names(server: &Server, cache: &Cache, value: &mut Value) {
     let taken = Taken::by_others(server, cache, value);
     let wanted = value.at(&["spec", "names"]).cloned().unwrap_or_default();
     let mut accepted = value.at(&["status", "acceptedNames"]).and_then(Value::as_object).cloned().unwrap_or_default();
+    for required in ["plural", "kind"] {
+        accepted.get_or_insert_with(required, || "".into());
+    }
     let mut conflict: Option<(&str, String)> = None;
     for (key, reason, names) in [
         ("plural", "PluralConflict", &taken.resources),

@@ -155,8 +155,9 @@ impl Call {
         Status::not_found(&self.resource.group_resource(), self.name())
     }
 
+    /// A part of the object that its kind does not have.
     fn no_such_path(&self) -> Status {
-        not_found()
+        if self.resource.is_builtin() { not_found() } else { self.not_found() }
     }
 
     fn output(&self) -> Result<Output, Status> {

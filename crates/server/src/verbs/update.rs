@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use meta::gvk::GroupKind;
 use meta::status::Status;
 use meta::{FieldError, FieldPath, Value};
 use registry::Object;
@@ -26,7 +27,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     match_namespace(&mut object, call.namespace())?;
     match_name(&mut object, call.name())?;
     let expected_uid = metadata_text(&object, "uid").to_owned();
-    let change = Change { call, options: &options, output, expected_uid };
+    let change = Change { call, options: &options, output, expected_uid, applies: false };
     change.apply(|_| Ok(object.clone())).await
 }
 
@@ -34,10 +35,9 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
 pub(super) fn match_name(object: &mut Value, name: &str) -> Result<(), Status> {
     let metadata = metadata_mut(object);
     match metadata.get("name").and_then(Value::as_str).unwrap_or_default() {
-        "" => {
-            metadata.insert("name", name);
-            Ok(())
-        }
+        "" => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
         found if found == name => Ok(()),
         found => Err(Status::bad_request(format!(
             "the name of the object ({found}) does not match the name on the URL ({name})"
@@ -52,19 +52,21 @@ pub(super) struct Change<'a> {
     pub(super) output: Output,
     /// The object that the client means; empty: any of that name.
     pub(super) expected_uid: String,
+    /// An apply: it has settled who owns what, and may create the object.
+    pub(super) applies: bool,
 }
 
 impl Change<'_> {
     /// Makes the new object with `produce`, which gets the live one (in the version of the request), and
     /// writes it. On a lost race it starts again from what is there then.
-    pub(super) async fn apply(&self, produce: impl Fn(&Value) -> Result<Value, Status>) -> Result<Answer, Status> {
+    pub(super) async fn apply(&self, produce: impl Fn(Option<&Value>) -> Result<Value, Status>) -> Result<Answer, Status> {
         let call = self.call;
         let mut live = call.live().await?;
         loop {
             let Some(current) = live else { return self.on_missing(&produce).await };
             let tree = call.tree(&current)?;
             self.check_uid(&tree)?;
-            let new = produce(&tree)?;
+            let new = produce(Some(&tree))?;
             match self.write(&current, &tree, new).await? {
                 Outcome::Done(answer) => return Ok(answer),
                 Outcome::Lost(newer) => live = newer,
@@ -72,15 +74,17 @@ impl Change<'_> {
         }
     }
 
-    async fn on_missing(&self, produce: &impl Fn(&Value) -> Result<Value, Status>) -> Result<Answer, Status> {
+    async fn on_missing(&self, produce: &impl Fn(Option<&Value>) -> Result<Value, Status>) -> Result<Answer, Status> {
         let call = self.call;
-        if !call.resource.habits.update_creates || !call.subresource().is_empty() {
+        let creates = call.resource.habits.update_creates || self.applies;
+        if !creates || !call.subresource().is_empty() {
             return Err(call.not_found());
         }
         call.server.may_also_create(call).await?;
-        let mut object = produce(&Value::Null)?;
+        let mut object = produce(None)?;
         metadata_mut(&mut object).remove("resourceVersion");
-        create::create(call, object, self.options, self.output.clone(), 201).await
+        let owners = if self.applies { create::Owners::Settled } else { create::Owners::Record };
+        create::create(call, object, self.options, owners, self.output.clone()).await
     }
 
     fn check_uid(&self, live: &Value) -> Result<(), Status> {
@@ -88,8 +92,10 @@ impl Change<'_> {
         if self.expected_uid.is_empty() || self.expected_uid == found {
             return Ok(());
         }
+        let prefix = String::from_utf8_lossy(&self.call.resource.cache.prefix);
         let why = format!(
-            "Precondition failed: UID in precondition: {}, UID in object meta: {found}",
+            "StorageError: invalid object, Code: 4, Key: {prefix}{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {found}",
+            self.call.key(),
             self.expected_uid
         );
         Err(Status::conflict(&self.call.resource.group_resource(), self.call.name(), why))
@@ -100,18 +106,19 @@ impl Change<'_> {
         self.check_version(current, &new)?;
         drop_double_owners(&mut new, call);
         let form = &call.resource.form;
-        form.own(call, Some(live), &mut new, self.options);
+        if !self.applies {
+            form.own(call, Some(live), &mut new, self.options);
+        }
         keep_system_fields(live, &mut new);
         form.prepare_update(call, &mut new, live);
         keep_identity(live, &mut new);
+        set_or_remove(metadata_mut(&mut new), "resourceVersion", live.at(&["metadata", "resourceVersion"]).cloned());
         let errors = form.validate_update(call, &new, live);
         if !errors.is_empty() {
             let kind = form.invalid_kind(call, &new);
             return Err(Status::invalid(&kind, metadata_text(&new, "name"), &errors));
         }
         form.warnings(&new, Some(live)).into_iter().for_each(|warning| call.warnings.add(warning));
-        // What is stored has no version of its own; compare as it would be stored.
-        set_or_remove(metadata_mut(&mut new), "resourceVersion", live.at(&["metadata", "resourceVersion"]).cloned());
         schema::apply::restore_times_if_unchanged(live, &mut new);
         if *live == new && current.api_version() == call.resource.storage_api_version {
             return Ok(Outcome::Done(self.answer(current.clone())));
@@ -155,7 +162,9 @@ impl Change<'_> {
             let metadata = FieldPath::ROOT.field("metadata");
             let path = metadata.field("resourceVersion");
             let error = FieldError::invalid(&path, Value::Int(0), "must be specified for an update");
-            return Err(Status::invalid(&call.resource.group_kind(), call.name(), &[error]));
+            let resource = call.resource.group_resource();
+            let kind = GroupKind::new(resource.group, resource.resource);
+            return Err(Status::invalid(&kind, call.name(), &[error]));
         }
         if version != current.revision.0 {
             return Err(Status::modified(&call.resource.group_resource(), call.name()));

@@ -191,6 +191,7 @@ impl WatchAnswer {
         let mut text = BytesMut::new();
         for object in self.initial.by_ref() {
             text.extend_from_slice(&self.view.encode(Change::Added, &object));
+            self.view.hide_headers();
             if text.len() >= CHUNK_BYTES {
                 return Some(text.freeze());
             }
@@ -232,14 +233,34 @@ impl View {
     }
 
     /// The events that this watcher sees, joined.
-    fn chunk(&self, events: &[Arc<Event>]) -> Option<Bytes> {
-        let mut frames = events.iter().filter_map(|event| self.frame(event));
-        let first = frames.next()?;
-        let Some(second) = frames.next() else { return Some(first) };
-        let mut joined = BytesMut::from(&first[..]);
-        joined.extend_from_slice(&second);
-        frames.for_each(|frame| joined.extend_from_slice(&frame));
-        Some(joined.freeze())
+    fn chunk(&mut self, events: &[Arc<Event>]) -> Option<Bytes> {
+        let mut joined: Option<BytesMut> = None;
+        let mut first: Option<Bytes> = None;
+        for event in events {
+            let Some(frame) = self.frame(event) else { continue };
+            self.hide_headers();
+            match (&mut joined, &first) {
+                (Some(joined), _) => joined.extend_from_slice(&frame),
+                (None, None) => first = Some(frame),
+                (None, Some(first)) => {
+                    let mut both = BytesMut::with_capacity(first.len() + frame.len());
+                    both.extend_from_slice(first);
+                    both.extend_from_slice(&frame);
+                    joined = Some(both);
+                }
+            }
+        }
+        joined.map(BytesMut::freeze).or(first)
+    }
+
+    /// The first table of a watch says what its columns are, the others do not.
+    fn hide_headers(&mut self) {
+        if let Shown::Table(options) = &mut self.output.shown
+            && options.headers == table::Headers::Shown
+        {
+            options.headers = table::Headers::Known;
+            self.form = self.output.form_name(&self.resource.api_version());
+        }
     }
 
     /// An event as this watcher sees it: objects enter and leave its selection.
