@@ -482,17 +482,19 @@ fn is_empty(field: &Field, value: &Value) -> bool {
 }
 
 fn add_zero_fields(strukt: &'static Struct, map: &mut Map) {
-    for field in &strukt.fields {
-        if field.ty.pointer && field.omit_empty {
-            continue;
-        }
-        if !map.contains_key(field.name) {
-            let zero = if field.ty.pointer { Value::Null } else { zero_value(field.ty.id) };
-            if !is_omitted(field, &zero) {
-                map.insert(field.name, zero);
-            }
-        }
+    let printed = strukt.printed.get_or_init(|| {
+        let fields = strukt.fields.iter().enumerate();
+        let printed = fields.filter(|(_, field)| !is_omitted(field, &zero_field(field)));
+        printed.map(|(place, _)| u16::try_from(place).expect("structs are small")).collect()
+    });
+    for place in printed {
+        let field = &strukt.fields[usize::from(*place)];
+        map.get_or_insert_with(field.name, || zero_field(field));
     }
+}
+
+fn zero_field(field: &Field) -> Value {
+    if field.ty.pointer { Value::Null } else { zero_value(field.ty.id) }
 }
 
 /// How the zero value of a type is printed.
