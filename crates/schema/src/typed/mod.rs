@@ -20,7 +20,6 @@ mod decode;
 mod defaults;
 mod go_base64;
 pub mod go_text;
-mod go_time;
 mod ownership;
 mod prepare;
 mod quantity;

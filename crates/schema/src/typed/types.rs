@@ -97,6 +97,8 @@ pub struct Struct {
     /// Sorted by JSON name.
     pub fields: Vec<Field>,
     pub atomic: bool,
+    /// Places of the fields that are printed although they are zero; found when first asked for.
+    pub(crate) printed: OnceLock<Vec<u16>>,
 }
 
 impl Struct {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use meta::wire::json;
-use meta::{Map, Value};
+use meta::{Map, Value, time};
 
 use super::nested;
 use super::wire::{BinaryError, Payload, fields};
@@ -122,8 +122,8 @@ fn value(id: TypeId, payload: Payload<'_>, depth: usize) -> Result<Value, Binary
         Shape::String => payload.text()?.into(),
         Shape::Bytes => go_base64::encode(payload.bytes()?).into(),
         Shape::Struct(strukt) => message_of(strukt, payload.bytes()?, depth)?,
-        Shape::Time => time(payload.bytes()?, false)?,
-        Shape::MicroTime => time(payload.bytes()?, true)?,
+        Shape::Time => read_time(payload.bytes()?, false)?,
+        Shape::MicroTime => read_time(payload.bytes()?, true)?,
         Shape::IntOrString => int_or_string(payload.bytes()?)?,
         Shape::Quantity => match find(payload.bytes()?, 1)? {
             Some(payload) => payload.text()?.into(),
@@ -179,7 +179,7 @@ fn either(
     Ok(if items.is_empty() { single } else { items.into() })
 }
 
-fn time(message: &[u8], micros: bool) -> Result<Value, BinaryError> {
+fn read_time(message: &[u8], micros: bool) -> Result<Value, BinaryError> {
     if message.is_empty() {
         return Ok(Value::Null);
     }
@@ -193,8 +193,7 @@ fn time(message: &[u8], micros: bool) -> Result<Value, BinaryError> {
     }
     let nanos = i32::try_from(nanos).unwrap_or(0);
     let Ok(time) = Timestamp::new(seconds, if micros { nanos } else { 0 }) else { return Ok(Value::Null) };
-    let format = if micros { "%Y-%m-%dT%H:%M:%S.%6fZ" } else { "%Y-%m-%dT%H:%M:%SZ" };
-    Ok(time.strftime(format).to_string().into())
+    Ok(if micros { time::format_micro(time) } else { time::format(time) }.into())
 }
 
 fn int_or_string(message: &[u8]) -> Result<Value, BinaryError> {

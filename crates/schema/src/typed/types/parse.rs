@@ -4,6 +4,7 @@
 //! this panics with the offending line.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::{
     Embedded, Field, ListKind, PACKAGES, Package, Patch, Shape, Struct, Type, TypeId, TypeRef,
@@ -133,7 +134,7 @@ impl Reader {
                 fields.sort_unstable_by_key(|field| field.name);
                 Type {
                     go_name: format!("v1.{name}"),
-                    shape: Shape::Struct(Struct { name, fields, atomic: *atomic }),
+                    shape: Shape::Struct(Struct { name, fields, atomic: *atomic, printed: OnceLock::new() }),
                 }
             }
         }
