@@ -6,6 +6,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/convert.go and defaulting/prune.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

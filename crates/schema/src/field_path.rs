@@ -2,6 +2,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go (`ValidFieldPath`), v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use meta::FieldPath;
 
 use crate::parse::{Props, PropsOrBool};

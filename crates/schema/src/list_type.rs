@@ -2,6 +2,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 use meta::wire::json;

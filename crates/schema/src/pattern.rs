@@ -16,6 +16,9 @@ use crate::go_regex;
 /// DIFFERENCE: Go bounds the number of repetitions to a total of 1000 and has no other limit.
 const PROGRAM_BYTES: usize = 32 << 20;
 
+/// Below this many states a program is not built merely to see whether it is too large.
+const SURELY_SMALL: u64 = 20_000;
+
 /// One pattern of a schema.
 #[derive(Debug)]
 pub struct Pattern {
@@ -33,7 +36,7 @@ impl PartialEq for Pattern {
 
 impl Pattern {
     pub fn new(source: &str) -> Self {
-        let translated = go_regex::translate(source).ok().map(String::into_boxed_str);
+        let translated = go_regex::translate(source).ok().map(|translated| translated.text.into_boxed_str());
         Pattern { source: source.into(), translated, program: OnceLock::new() }
     }
 
@@ -41,7 +44,9 @@ impl Pattern {
     pub fn error(source: &str) -> Option<String> {
         match go_regex::translate(source) {
             Err(error) => Some(error.to_string()),
-            Ok(translated) => build(&translated).err().map(|error| match error {
+            // What is translated always compiles, unless it is too large.
+            Ok(translated) if translated.states < SURELY_SMALL => None,
+            Ok(translated) => build(&translated.text).err().map(|error| match error {
                 regex::Error::CompiledTooBig(_) => "error parsing regexp: expression too large".to_owned(),
                 other => format!("error parsing regexp: {other}"),
             }),

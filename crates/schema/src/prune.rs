@@ -6,6 +6,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go and defaulting/prunenulls.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use meta::{FieldPath, Map, Value};
 
 use crate::structural::{Additional, Members, Node, Schema};

@@ -102,11 +102,13 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    #[cold]
     fn unexpected(&self, byte: u8, context: &str) -> JsonError {
         JsonError::invalid_character(byte, context, self.at)
     }
 
     /// The error for the byte at the current place, or for the end of the text.
+    #[cold]
     fn unexpected_here(&self, context: &str) -> JsonError {
         match self.bytes.get(self.at) {
             Some(&byte) => self.unexpected(byte, context),
@@ -204,7 +206,11 @@ impl Reader<'_> {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Value::Object(Map::from_entries(self.members.split_off(base))));
+                    let members = self.members.split_off(base);
+                    return Ok(Value::Object(match keys {
+                        Keys::Sorted => Map::from_sorted(members),
+                        Keys::Unsorted(_) => Map::from_entries(members),
+                    }));
                 }
                 _ => return Err(self.unexpected_here("after object key:value pair")),
             }
