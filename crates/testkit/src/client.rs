@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Collected, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::header::HeaderMap;
@@ -166,7 +166,7 @@ impl Client {
             self.respond(request).await.unwrap_or_else(|error| panic!("watch of {path}: {error:?}"));
         let code = response.status();
         if code != 200 {
-            let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+            let body = response.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
             panic!("watch of {path}: {code} {}", String::from_utf8_lossy(&body));
         }
         Watch::new(response.into_body())

@@ -10,6 +10,7 @@ mod client;
 mod crest;
 mod kubectl;
 mod process;
+mod steady;
 mod watch;
 
 use std::future::Future;
@@ -19,6 +20,7 @@ pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Unanswered};
 pub use crest::{Credentials, Crest, Setup};
 pub use kubectl::{Kubectl, Ran};
 pub use process::Ended;
+pub use steady::steady;
 pub use watch::{Event, Watch, revision};
 
 /// Bound: how long a test waits for something that is about to happen. Generous: build machines are busy.
