@@ -1,7 +1,9 @@
-//! The guide "Extend the Kubernetes API with CustomResourceDefinitions", pasted with stock kubectl.
+//! The guide "Extend the Kubernetes API with `CustomResourceDefinitions`", pasted with stock kubectl.
 //!
 //! Each test follows some chapters and compares what a person would see. What differs from run to run —
 //! times, ages, uids, versions — is replaced by its name.
+
+#![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
 use expect_test::{Expect, expect};
 use testkit::{CRONTAB_DEFINITION, Crest, Kubectl, Setup, steady};
@@ -197,7 +199,10 @@ fn categories_group_kinds() {
     kubectl.write("resourcedefinition.yaml", &definition);
     kubectl.ok("apply -f resourcedefinition.yaml");
     kubectl.ok("apply -f my-crontab.yaml");
-    check(&kubectl, &["get all", "get all -o name", "delete all --all", "get all"], &expect![[r#"
+    check(
+        &kubectl,
+        &["get all", "get all -o name", "delete all --all", "get all"],
+        &expect![[r#"
         $ kubectl get all
         NAME                 AGE
         my-new-cron-object   AGE
@@ -207,7 +212,8 @@ fn categories_group_kinds() {
         crontab.stable.example.com "my-new-cron-object" deleted from default namespace
         $ kubectl get all
         No resources found in default namespace.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Stock kubectl on the built-in kinds, and what it says of mistakes.
 
+#![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
+
 use expect_test::{Expect, expect};
 use testkit::{Crest, Kubectl, steady};
 
