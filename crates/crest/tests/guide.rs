@@ -6,7 +6,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
 use expect_test::{Expect, expect};
-use testkit::{CRONTAB_DEFINITION, Crest, Kubectl, Setup, steady};
+use testkit::{CRONTAB_DEFINITION, Crest, Kubectl};
 
 /// The object of the guide.
 const CRONTAB: &str = r#"apiVersion: "stable.example.com/v1"
@@ -20,7 +20,7 @@ spec:
 
 /// A server with the guide's files beside it.
 fn start() -> Option<(Crest, Kubectl)> {
-    let crest = Setup::new(env!("CARGO_BIN_EXE_crest")).start();
+    let crest = Crest::start(env!("CARGO_BIN_EXE_crest"));
     let kubectl = Kubectl::of(&crest)?;
     kubectl.write("resourcedefinition.yaml", CRONTAB_DEFINITION);
     kubectl.write("my-crontab.yaml", CRONTAB);
@@ -29,14 +29,8 @@ fn start() -> Option<(Crest, Kubectl)> {
 
 /// Runs commands and compares everything they print, failures too.
 fn check(kubectl: &Kubectl, commands: &[&str], expected: &Expect) {
-    let mut shown = String::new();
-    for command in commands {
-        let ran = kubectl.run_words(words(command), "");
-        shown.push_str(&format!("$ kubectl {command}\n{}{}", steady(&ran.stdout), steady(&ran.stderr)));
-        if ran.code != Some(0) {
-            shown.push_str(&format!("[exit {}]\n", ran.code.unwrap_or(-1)));
-        }
-    }
+    let run = |command: &&str| kubectl.run_words(words(command), "").transcript(command);
+    let shown: String = commands.iter().map(run).collect();
     expected.assert_eq(&shown);
 }
 

@@ -1,6 +1,8 @@
 //! What is on the wire: protocols, formats, sizes, and input that is not what it should be.
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
+use std::fmt::Write;
+
 use expect_test::{Expect, expect};
 use serde_json::json;
 use testkit::{Answer, Client, Credentials, Crest, Http, MERGE_PATCH, soon};
@@ -124,7 +126,7 @@ async fn an_alias_bomb_does_no_harm() {
     let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
     for level in 1..9 {
         let items = vec![format!("*a{}", level - 1); 10].join(",");
-        bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+        writeln!(bomb, "a{level}: &a{level} [{items}]").unwrap();
     }
     let answer = post(&client, Some("application/yaml"), bomb).await;
     assert_eq!(answer.code, 400, "{}", answer.text());
@@ -192,7 +194,7 @@ async fn paths_and_methods_that_lead_nowhere_are_refused() {
             "application/json" => answer.failure().1,
             _ => answer.text(),
         };
-        shown.push_str(&format!("{method} {path}\n  {} {}\n", answer.code, message.trim_end()));
+        writeln!(shown, "{method} {path}\n  {} {}", answer.code, message.trim_end()).unwrap();
     }
     expect![[r#"
         GET /nonsense

@@ -1,5 +1,4 @@
 //! Who a client is, and what it may do: certificates, tokens, nobody.
-#![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
 use expect_test::expect;
 use serde_json::json;

@@ -3,7 +3,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
 use expect_test::{Expect, expect};
-use testkit::{Crest, Kubectl, steady};
+use testkit::{Crest, Kubectl};
 
 /// One object of each built-in kind that has a namespace, and the namespace.
 const OBJECTS: &str = "apiVersion: v1
@@ -59,14 +59,8 @@ fn start() -> Option<(Crest, Kubectl)> {
 
 /// Runs commands, each with what it reads, and compares everything they print.
 fn check(kubectl: &Kubectl, commands: &[(&str, &str)], expected: &Expect) {
-    let mut shown = String::new();
-    for (command, input) in commands {
-        let ran = kubectl.run_with(command, input);
-        shown.push_str(&format!("$ kubectl {command}\n{}{}", steady(&ran.stdout), steady(&ran.stderr)));
-        if ran.code != Some(0) {
-            shown.push_str(&format!("[exit {}]\n", ran.code.unwrap_or(-1)));
-        }
-    }
+    let run = |(command, input): &(&str, &str)| kubectl.run_with(command, input).transcript(command);
+    let shown: String = commands.iter().map(run).collect();
     expected.assert_eq(&shown);
 }
 

@@ -70,6 +70,11 @@ impl Setup {
         Crest { setup: self.clone(), address, process }
     }
 
+    /// Starts a server and kills it before it can have come up.
+    pub fn start_in_vain(&self) {
+        drop(self.spawn());
+    }
+
     /// Starts a server that must not come up, and returns what it said.
     pub async fn fail(&self) -> Ended {
         let mut process = self.spawn();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::crest::Crest;
+use crate::steady::steady;
 
 /// kubectl with the administrator's kubeconfig, in the folder of the test.
 pub struct Kubectl {
@@ -57,6 +58,15 @@ impl Kubectl {
 }
 
 impl Ran {
+    /// The command and everything it printed, without what differs from run to run.
+    pub fn transcript(&self, command: &str) -> String {
+        let exit = match self.code {
+            Some(0) => String::new(),
+            code => format!("[exit {}]\n", code.unwrap_or(-1)),
+        };
+        format!("$ kubectl {command}\n{}{}{exit}", steady(&self.stdout), steady(&self.stderr))
+    }
+
     /// The standard output of a command that must have succeeded.
     #[track_caller]
     pub fn ok(self) -> String {
