@@ -1,6 +1,7 @@
 //! From a CustomResourceDefinition to the resources it defines, and the behaviour of definitions themselves.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use meta::{Text, Value};
 use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
@@ -9,7 +10,7 @@ use schema::compile::Compiler;
 use schema::ownership;
 
 use super::builtin::CLEANUP_FINALIZER;
-use super::form::{CustomForm, Form, Ownership};
+use super::form::{CustomForm, Form, Ownership, Reads};
 use super::resource::{Cell, Column, Habits, Names, Published, Resource, Source, Subresource};
 use super::version;
 use crate::conditions::{self, Condition};
@@ -51,9 +52,26 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
     let compiled = compile(definition);
     let types = compiled.iter().map(|version| (version.api_version.clone(), version.types.clone()));
     let types: Arc<[(String, TypeRef)]> = types.collect();
+    let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
+    let schemas: Arc<[_]> = schemas.collect();
+    // A definition that never changed, in one version, has shaped all its objects itself.
+    let unchanged = compiled.len() == 1 && meta::Meta::of(definition).generation() == 1;
     let served = compiled.iter().filter(|version| flag(version.written, "served"));
-    let describe = |version| describe(registry, definitions, definition, version, &types);
+    let describe = |version| {
+        let reads = if unchanged {
+            Reads::AsStored
+        } else {
+            Reads::Shaped { description: next_description(), schemas: schemas.clone() }
+        };
+        describe(registry, definitions, definition, version, &types, reads)
+    };
     served.map(describe).collect()
+}
+
+/// A number that no other description in this process has.
+fn next_description() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A version with what is made of its schema.
@@ -93,6 +111,7 @@ fn describe(
     definition: &Value,
     version: &Compiled<'_>,
     types: &Arc<[(String, TypeRef)]>,
+    reads: Reads,
 ) -> Resource {
     let group = text(definition, &["spec", "group"]);
     let status = version.written.at(&["subresources", "status"]).is_some();
@@ -111,6 +130,7 @@ fn describe(
         },
         preserve_unknown: preserves_unknown(definition),
         status,
+        reads,
     };
     Resource {
         group: group.into(),

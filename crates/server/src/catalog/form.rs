@@ -8,7 +8,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use meta::gvk::GroupKind;
 use meta::status::{Cause, Status, cause};
-use meta::{FieldError, FieldPath, Map, Meta, Value};
+use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
+use registry::Object;
 use schema::apply::{
     ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
 };
@@ -82,6 +83,16 @@ pub struct CustomForm {
     pub ownership: Ownership,
     pub preserve_unknown: bool,
     pub status: bool,
+    pub reads: Reads,
+}
+
+/// How stored objects of a definition are shown.
+pub enum Reads {
+    /// Every object was shaped by this very schema when it was written.
+    AsStored,
+    /// Objects may have been written under another version or an older definition: what is stored is shaped
+    /// by the schema of the version it is stored in, then by the one it is shown in.
+    Shaped { description: u64, schemas: Arc<[(String, Option<Arc<schema::Schema>>)]> },
 }
 
 /// What ownership of fields needs to know, for the main resource and its status.
@@ -137,6 +148,16 @@ impl Form {
         match self {
             Form::Builtin(form) => &form.ownership,
             Form::Custom(form) => &form.ownership,
+        }
+    }
+
+    /// A stored object as this kind shows it.
+    pub fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+        match self {
+            Form::Custom(CustomForm { reads: Reads::Shaped { description, schemas }, ownership, .. }) => {
+                object.view(*description, |object| shape_stored(object, schemas, &ownership.api_version))
+            }
+            _ => object.clone(),
         }
     }
 
@@ -450,6 +471,34 @@ impl CustomForm {
         }
         Ok(unknown)
     }
+}
+
+/// What becomes of a stored object on the way to a reader; `None` when nothing does.
+fn shape_stored(
+    object: &Object,
+    schemas: &[(String, Option<Arc<schema::Schema>>)],
+    api_version: &str,
+) -> Option<Object> {
+    let stored = json::parse(object.bytes()).ok()?.value;
+    let mut shown = stored.clone();
+    let apply = |value: &mut Value, version: &str| {
+        let schema = schemas.iter().find(|(candidate, _)| candidate == version)?.1.as_ref()?;
+        // What is malformed in storage is dropped, so this does not fail.
+        let _ = schema.shape(value, Malformed::Drop, None);
+        schema.default(value);
+        Some(())
+    };
+    apply(&mut shown, object.api_version());
+    if object.api_version() != api_version {
+        apply(&mut shown, api_version);
+    }
+    if shown == stored {
+        return None;
+    }
+    if let Value::Object(members) = &mut shown {
+        members.insert("apiVersion", api_version);
+    }
+    object.with_text(&registry::codec::encode(&shown))
 }
 
 /// The metadata of the old object, with the owners that the new one records.

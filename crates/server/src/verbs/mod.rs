@@ -74,8 +74,19 @@ pub enum Answer {
     Watch(Box<watch::WatchAnswer>),
 }
 
-/// Runs the verb that a request asks for.
+/// Runs the verb that a request asks for, and shows what is stored as the kind shows it.
 pub async fn run(call: Call) -> Result<Answer, Status> {
+    let form = &call.resource.clone().form;
+    let mut answer = dispatch(call).await?;
+    match &mut answer {
+        Answer::Object { object, .. } => *object = form.show(object),
+        Answer::List { list, .. } => list.objects.iter_mut().for_each(|object| *object = form.show(object)),
+        Answer::Value { .. } | Answer::Watch(_) => {}
+    }
+    Ok(answer)
+}
+
+async fn dispatch(call: Call) -> Result<Answer, Status> {
     if let Some(deprecation) = &call.resource.deprecation {
         call.warnings.add(deprecation.clone());
     }

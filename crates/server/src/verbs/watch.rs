@@ -278,19 +278,19 @@ impl View {
             if change == Change::Deleted && event.change != Change::Deleted {
                 // It left the selection: shown as it last was in it, under the revision of the change.
                 let left = event.previous.as_ref().and_then(|previous| previous.at_revision(event.revision));
-                return left.map_or_else(Bytes::new, |object| self.encode(change, &object));
+                return left.map_or_else(Bytes::new, |object| self.encode(change, &Arc::new(object)));
             }
             self.encode(change, &event.object)
         }))
     }
 
-    fn encode(&self, change: Change, object: &Object) -> Bytes {
+    fn encode(&self, change: Change, object: &Arc<Object>) -> Bytes {
         let kind = match change {
             Change::Added => "ADDED",
             Change::Modified => "MODIFIED",
             Change::Deleted => "DELETED",
         };
-        let shown = self.show(object);
+        let shown = self.show(&self.resource.form.show(object));
         event_line(kind, &shown)
     }
 

@@ -115,8 +115,8 @@ impl Call {
     }
 
     /// A stored object as a tree, in the version of this request.
-    pub(super) fn tree(&self, object: &Object) -> Result<Value, Status> {
-        tree_in_version(object, &self.resource.api_version())
+    pub(super) fn tree(&self, object: &Arc<Object>) -> Result<Value, Status> {
+        tree_in_version(&self.resource.form.show(object), &self.resource.api_version())
     }
 
     /// The object that a request names, with everything acknowledged before it.
