@@ -30,6 +30,7 @@ mod tests;
 
 use meta::{FieldError, FieldPath, Value};
 
+pub use approval::approval_of;
 pub use prepare::{default, prepare_for_create, prepare_for_update};
 pub use structural::structural_errors;
 pub use warnings::{warnings_on_create, warnings_on_update};

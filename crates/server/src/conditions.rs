@@ -12,7 +12,8 @@ pub struct Condition<'a> {
 
 /// Whether an object's condition of this kind is true.
 pub fn is_true(object: &Value, kind: &str) -> bool {
-    find(object, kind).is_some_and(|condition| condition.get("status").and_then(Value::as_str) == Some("True"))
+    find(object, kind)
+        .is_some_and(|condition| condition.get("status").and_then(Value::as_str) == Some("True"))
 }
 
 /// An object's condition of this kind.
@@ -42,6 +43,14 @@ pub fn set(object: &mut Value, condition: &Condition<'_>, now: &str) -> bool {
     .collect();
     put(object, condition.kind, Value::Object(new));
     true
+}
+
+/// Takes a condition away, if it is there.
+pub fn remove(object: &mut Value, kind: &str) {
+    let Some(Value::Object(status)) = object.get_mut("status") else { return };
+    if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
+        conditions.retain(|condition| condition.get("type").and_then(Value::as_str) != Some(kind));
+    }
 }
 
 fn put(object: &mut Value, kind: &str, condition: Value) {

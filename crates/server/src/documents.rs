@@ -62,7 +62,6 @@ impl Asked<'_> {
     fn known_tag(&self) -> Option<&str> {
         self.headers.get(header::IF_NONE_MATCH)?.to_str().ok()
     }
-
 }
 
 fn api(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
@@ -83,16 +82,30 @@ fn apis(catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> 
     Ok(plain(discovery::group_list(catalog), asked))
 }
 
-fn group_version(catalog: &Catalog, group: &str, version: &str, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
+fn group_version(
+    catalog: &Catalog,
+    group: &str,
+    version: &str,
+    asked: &Asked<'_>,
+) -> Result<Response<Body>, Status> {
     let Some(found) = catalog.group_version(group, version) else {
         let ours = catalog.group(group).is_some_and(|group| group.builtin);
-        return if ours && group.is_empty() { Err(verbs::not_found()) } else { Ok(respond::page_not_found()) };
+        return if ours && group.is_empty() {
+            Err(verbs::not_found())
+        } else {
+            Ok(respond::page_not_found())
+        };
     };
     asked.only_get()?;
     Ok(plain(discovery::resource_list(found), asked))
 }
 
-fn openapi_group(catalog: &Catalog, group: &str, version: &str, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
+fn openapi_group(
+    catalog: &Catalog,
+    group: &str,
+    version: &str,
+    asked: &Asked<'_>,
+) -> Result<Response<Body>, Status> {
     match catalog.group_version(group, version) {
         Some(found) => {
             let document = openapi::group_version(found);

@@ -20,8 +20,8 @@ use crate::Server;
 
 /// The upper ends of the buckets of request durations, in seconds.
 const DURATION_BUCKETS: [f64; 23] = [
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0,
-    30.0, 45.0, 60.0,
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
+    20.0, 30.0, 45.0, 60.0,
 ];
 
 /// What a request was about, as far as it may become a label.
@@ -128,9 +128,21 @@ impl Metrics {
             "Requests whose credentials nobody accepted",
             self.unauthorized.clone(),
         );
-        registry.register("crest_request_panics", "Requests that failed by a bug of the server", self.panics.clone());
-        registry.register("crest_store_revision", "The newest revision of the store", self.store_revision.clone());
-        registry.register("crest_store_commits", "Transactions committed since the start", self.store_commits.clone());
+        registry.register(
+            "crest_request_panics",
+            "Requests that failed by a bug of the server",
+            self.panics.clone(),
+        );
+        registry.register(
+            "crest_store_revision",
+            "The newest revision of the store",
+            self.store_revision.clone(),
+        );
+        registry.register(
+            "crest_store_commits",
+            "Transactions committed since the start",
+            self.store_commits.clone(),
+        );
         registry.register("crest_store_syncs", "Syncs to disk since the start", self.store_syncs.clone());
         registry.register("crest_store_size_bytes", "Size of the store on disk", self.store_bytes.clone());
         self

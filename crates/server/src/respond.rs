@@ -7,7 +7,7 @@ use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::Frame;
@@ -74,7 +74,8 @@ fn object_response(code: u16, object: &Object, output: &Output, context: &Contex
         (shown, media) => {
             let parsed = wire::json::parse(&object.with_api_version(&api_version));
             let value = parsed.map(|parsed| parsed.value).unwrap_or_default();
-            let value = if *shown == Shown::Metadata { table::reduce(value, "meta.k8s.io/v1") } else { value };
+            let value =
+                if *shown == Shown::Metadata { table::reduce(value, "meta.k8s.io/v1") } else { value };
             encode(&value, media)
         }
     };
@@ -101,7 +102,8 @@ fn encode(value: &Value, media: Media) -> Bytes {
 
 fn list_response(list: ListAnswer, output: &Output, context: &Context<'_>) -> Response<Body> {
     let resource = context.resource;
-    let metadata = list.metadata(resource.habits.untyped_lists);
+    let is_table = matches!(output.shown, Shown::Table(_));
+    let metadata = list.metadata(resource.habits.untyped_lists && !is_table);
     if let Shown::Table(options) = &output.shown {
         let objects: Vec<&Object> = list.objects.iter().map(AsRef::as_ref).collect();
         let table = table::of_objects(resource, &objects, options, context.now, Some(metadata));
@@ -259,7 +261,11 @@ impl<I: Iterator<Item = Vec<u8>>> Iterator for Gzip<I> {
 /// A response with a body that is at hand.
 fn bytes(code: u16, content_type: &'static str, body: Bytes, gzip: bool) -> Response<Body> {
     let compress = gzip && body.len() >= GZIP_MIN_BYTES;
-    let body = if compress { Gzip::new(std::iter::once(body.to_vec())).flatten().collect::<Vec<u8>>().into() } else { body };
+    let body = if compress {
+        Gzip::new(std::iter::once(body.to_vec())).flatten().collect::<Vec<u8>>().into()
+    } else {
+        body
+    };
     let mut response = plain(code, content_type, body);
     if compress {
         mark_gzip(&mut response);
@@ -301,8 +307,9 @@ pub fn document(
     gzip: bool,
 ) -> Response<Body> {
     let quoted = format!("\"{}\"", document.etag);
-    let known = if_none_match
-        .is_some_and(|tags| tags.split(',').any(|tag| tag.trim().trim_start_matches("W/") == quoted || tag.trim() == "*"));
+    let known = if_none_match.is_some_and(|tags| {
+        tags.split(',').any(|tag| tag.trim().trim_start_matches("W/") == quoted || tag.trim() == "*")
+    });
     let mut response = if known {
         let mut response = Response::new(Full::default().boxed_unsync());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -373,11 +380,4 @@ pub fn set_header(response: &mut Response<Body>, name: &'static str, value: &str
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(HeaderName::from_static(name), value);
     }
-}
-
-/// The last resort of a body that must be given: nothing.
-pub fn empty(code: u16) -> Response<Body> {
-    let mut response = Response::new(Full::new(BytesMut::new().freeze()).boxed_unsync());
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
 }

@@ -45,6 +45,34 @@ pub(super) fn validate(definition: &Value, view: &Definition<'_>, old: Option<&V
     }
 }
 
+/// The condition that tells whether a definition in a community group was approved: its status, reason and message.
+/// `None` for other groups.
+///
+/// Upstream: apiextensions-apiserver/pkg/controller/apiapproval, v1.36.
+pub fn approval_of(definition: &Value) -> Option<(bool, &'static str, String)> {
+    let group = definition.at(&["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
+    if !is_protected(group) {
+        return None;
+    }
+    let see = "see https://github.com/kubernetes/enhancements/pull/1111";
+    let text = annotation(definition);
+    Some(match approval(definition) {
+        Approval::Missing => {
+            let message = format!("protected groups must have approval annotation \"{ANNOTATION}\", {see}");
+            (false, "MissingAnnotation", message)
+        }
+        Approval::Invalid => {
+            let message = format!(
+                "protected groups must have approval annotation \"{ANNOTATION}\" with either a URL or a reason \
+                 starting with \"unapproved\", {see}"
+            );
+            (false, "InvalidAnnotation", message)
+        }
+        Approval::Bypassed => (false, "UnapprovedAnnotation", format!("not approved: {}", meta::go_fmt::quote(text))),
+        Approval::Approved => (true, "ApprovedAnnotation", format!("approved in {text}")),
+    })
+}
+
 fn is_protected(group: &str) -> bool {
     ["k8s.io", "kubernetes.io"].iter().any(|protected| {
         group.strip_suffix(protected).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))

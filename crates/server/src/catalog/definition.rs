@@ -36,7 +36,10 @@ fn flag(value: &Value, key: &str) -> bool {
 
 /// The version that objects are stored in.
 pub fn storage_version(definition: &Value) -> &str {
-    versions(definition).iter().find(|version| flag(version, "storage")).map_or("", |version| text(version, &["name"]))
+    versions(definition)
+        .iter()
+        .find(|version| flag(version, "storage"))
+        .map_or("", |version| text(version, &["name"]))
 }
 
 /// Whether its names are taken and it may be served.
@@ -177,7 +180,11 @@ fn accepted_names(definition: &Value) -> Names {
 fn subresources(status: bool, scale: bool) -> Vec<Subresource> {
     let mut subresources = Vec::new();
     if status {
-        subresources.push(Subresource { name: "status".into(), kind: None, verbs: SUBRESOURCE_VERBS.to_vec() });
+        subresources.push(Subresource {
+            name: "status".into(),
+            kind: None,
+            verbs: SUBRESOURCE_VERBS.to_vec(),
+        });
     }
     if scale {
         let kind = Some(meta::gvk::Gvk::new("autoscaling", "v1", "Scale"));
@@ -237,8 +244,11 @@ fn deprecation(definition: &Value, version: &Value, names: &Names) -> Option<Str
 
 /// The best version that is served and not deprecated, if it is better than this one.
 fn better_version<'a>(definition: &'a Value, than: &str) -> Option<&'a str> {
-    let candidates = versions(definition).iter().filter(|version| flag(version, "served") && !flag(version, "deprecated"));
-    let best = candidates.map(|version| text(version, &["name"])).max_by(|left, right| version::compare(left, right))?;
+    let candidates =
+        versions(definition).iter().filter(|version| flag(version, "served") && !flag(version, "deprecated"));
+    let best = candidates
+        .map(|version| text(version, &["name"]))
+        .max_by(|left, right| version::compare(left, right))?;
     version::compare(best, than).is_gt().then_some(best)
 }
 

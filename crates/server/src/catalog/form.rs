@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use meta::gvk::GroupKind;
+use meta::names;
+use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
 use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
 use registry::Object;
 use schema::apply::{
     ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
 };
-use meta::names;
-use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
 use schema::typed;
 
 use super::Resource;
@@ -137,10 +137,15 @@ impl Versions for Endpoint<'_> {
 
 impl Form {
     /// Makes a body an object of the kind. Gives the paths of fields that do not belong, or why it is none.
-    pub fn decode(&self, resource: &Resource, value: &mut Value, named: &NamedKind) -> Result<Vec<String>, String> {
+    pub fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
         match self {
             Form::Builtin(form) => form.decode(resource, value, named),
-            Form::Custom(form) => form.decode(value),
+            Form::Custom(form) => form.decode(resource, value, named),
         }
     }
 
@@ -168,7 +173,14 @@ impl Form {
     }
 
     /// The same for a writer that is no request.
-    pub fn own_as(&self, manager: &str, subresource: &str, live: Option<&Value>, new: &mut Value, now: Timestamp) {
+    pub fn own_as(
+        &self,
+        manager: &str,
+        subresource: &str,
+        live: Option<&Value>,
+        new: &mut Value,
+        now: Timestamp,
+    ) {
         let ownership = self.ownership();
         let info = ManagerInfo { manager, api_version: &ownership.api_version, subresource, now };
         let endpoint = Endpoint { ownership, status: subresource == "status" };
@@ -229,9 +241,14 @@ impl Form {
         match self {
             Form::Builtin(form) => {
                 let user = call.permitted.user();
-                let extra: Vec<_> = user.extra.iter().map(|(key, values)| (key.clone(), values.clone())).collect();
-                let requester =
-                    typed::Requester { name: &user.name, uid: &user.uid, groups: &user.groups, extra: &extra };
+                let extra: Vec<_> =
+                    user.extra.iter().map(|(key, values)| (key.clone(), values.clone())).collect();
+                let requester = typed::Requester {
+                    name: &user.name,
+                    uid: &user.uid,
+                    groups: &user.groups,
+                    extra: &extra,
+                };
                 typed::prepare_create(form.kind, object, &requester, &call.now());
                 typed::finish_create(form.kind, object);
                 (form.hooks.prepare_create)(object);
@@ -270,7 +287,8 @@ impl Form {
                 let errors = match form.hooks.check {
                     Some(check) => check("", object, None),
                     None => {
-                        let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                        let mut errors =
+                            validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
                         errors.extend(typed::validate(form.kind, "", object, None));
                         errors
                     }
@@ -379,7 +397,12 @@ fn metadata_path() -> FieldPath<'static> {
 }
 
 impl BuiltinForm {
-    fn decode(&self, resource: &Resource, value: &mut Value, named: &NamedKind) -> Result<Vec<String>, String> {
+    fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
         let own = named.kind == resource.names.kind && named.version.group == resource.group;
         if own && self.is_retired(&named.version.version) {
             return Ok(Vec::new()); // it is understood, and refused because of its version
@@ -416,7 +439,11 @@ impl BuiltinForm {
     fn foreign(&self, resource: &Resource, named: &NamedKind) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
         if typed::kind(group, version, &named.kind).is_some() {
-            let package = if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or_default() };
+            let package = if resource.group.is_empty() {
+                "core"
+            } else {
+                resource.group.split('.').next().unwrap_or_default()
+            };
             return format!(
                 "converting ({version}.{}) to ({package}.{}): unknown conversion",
                 named.kind, resource.names.kind
@@ -426,7 +453,10 @@ impl BuiltinForm {
             "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
             _ => "pkg/api/legacyscheme/scheme.go:30",
         };
-        format!("no kind \"{}\" is registered for version \"{}\" in scheme \"{scheme}\"", named.kind, named.version)
+        format!(
+            "no kind \"{}\" is registered for version \"{}\" in scheme \"{scheme}\"",
+            named.kind, named.version
+        )
     }
 }
 
@@ -458,13 +488,31 @@ impl CustomForm {
         });
     }
 
-    fn decode(&self, value: &mut Value) -> Result<Vec<String>, String> {
+    fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
         let mut unknown = Vec::new();
+        let own_kind = named.kind == resource.names.kind && named.version.group == resource.group;
         match &self.schema {
-            Some(schema) if !self.preserve_unknown => {
-                schema.shape(value, Malformed::Reject, Some(&mut unknown)).map_err(|error| error.to_string())?;
+            Some(_) if own_kind && named.version.version != resource.version => {
+                // It will be refused for its version; what is told about its fields is that none is known.
+                schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
+                    .map_err(|error| error.to_string())?;
+                let members = value.as_object().into_iter().flat_map(Map::keys);
+                let known = ["apiVersion", "kind", "metadata"];
+                unknown.extend(members.filter(|key| !known.contains(key)).map(str::to_owned));
+                return Ok(unknown);
             }
-            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown)).map_err(|error| error.to_string())?,
+            Some(schema) if own_kind && !self.preserve_unknown => {
+                schema
+                    .shape(value, Malformed::Reject, Some(&mut unknown))
+                    .map_err(|error| error.to_string())?;
+            }
+            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
+                .map_err(|error| error.to_string())?,
         }
         if let Some(schema) = &self.schema {
             schema.default(value);

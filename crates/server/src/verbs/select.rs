@@ -38,7 +38,8 @@ impl Selection {
         let fields = match &options.field_selector {
             None => Vec::new(),
             Some(selector) => {
-                let conditions = selector.requirements().iter().map(|requirement| condition(resource, requirement));
+                let conditions =
+                    selector.requirements().iter().map(|requirement| condition(resource, requirement));
                 conditions.collect::<Result<_, _>>()?
             }
         };

@@ -59,7 +59,10 @@ pub(super) struct Change<'a> {
 impl Change<'_> {
     /// Makes the new object with `produce`, which gets the live one (in the version of the request), and
     /// writes it. On a lost race it starts again from what is there then.
-    pub(super) async fn apply(&self, produce: impl Fn(Option<&Value>) -> Result<Value, Status>) -> Result<Answer, Status> {
+    pub(super) async fn apply(
+        &self,
+        produce: impl Fn(Option<&Value>) -> Result<Value, Status>,
+    ) -> Result<Answer, Status> {
         let call = self.call;
         let mut live = call.live().await?;
         loop {
@@ -74,7 +77,10 @@ impl Change<'_> {
         }
     }
 
-    async fn on_missing(&self, produce: &impl Fn(Option<&Value>) -> Result<Value, Status>) -> Result<Answer, Status> {
+    async fn on_missing(
+        &self,
+        produce: &impl Fn(Option<&Value>) -> Result<Value, Status>,
+    ) -> Result<Answer, Status> {
         let call = self.call;
         let creates = call.resource.habits.update_creates || self.applies;
         if !creates || !call.subresource().is_empty() {
@@ -112,7 +118,11 @@ impl Change<'_> {
         keep_system_fields(live, &mut new);
         form.prepare_update(call, &mut new, live);
         keep_identity(live, &mut new);
-        set_or_remove(metadata_mut(&mut new), "resourceVersion", live.at(&["metadata", "resourceVersion"]).cloned());
+        set_or_remove(
+            metadata_mut(&mut new),
+            "resourceVersion",
+            live.at(&["metadata", "resourceVersion"]).cloned(),
+        );
         let errors = form.validate_update(call, &new, live);
         if !errors.is_empty() {
             let kind = form.invalid_kind(call, &new);
@@ -129,8 +139,11 @@ impl Change<'_> {
         if is_deleting(&new) && !has_finalizers(&new) && form.may_go(&new) {
             return self.remove(current, new).await;
         }
-        let written =
-            call.server.registry.replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new)).await;
+        let written = call
+            .server
+            .registry
+            .replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new))
+            .await;
         match written {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
@@ -143,9 +156,7 @@ impl Change<'_> {
     async fn remove(&self, current: &Arc<Object>, new: Value) -> Result<Outcome, Status> {
         let call = self.call;
         match call.server.registry.remove(&call.resource.cache, &call.key(), current).await {
-            Ok(_) => {
-                Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }))
-            }
+            Ok(_) => Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() })),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(error, call)),
         }

@@ -20,6 +20,7 @@ use super::write::parse_resource_version;
 use super::{Answer, Call, storage_status, table};
 use crate::catalog::Resource;
 use crate::env::SharedEnv;
+use crate::metrics::InFlight;
 use crate::negotiate::{self, Output, Shown};
 
 /// How often a watcher that asked for it is told how far it has come.
@@ -46,6 +47,7 @@ pub struct WatchAnswer {
     ended: bool,
     /// Sent first and alone: what is wrong with the watch.
     failure: Option<Status>,
+    _counted: InFlight,
 }
 
 /// How and which events are shown.
@@ -72,9 +74,11 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let (watcher, state) = match opened {
         Ok(opened) => opened,
         Err(registry::Error::Expired { oldest }) => {
-            failure = Some(Status::resource_expired(format!("too old resource version: {version} ({oldest})")));
+            failure =
+                Some(Status::resource_expired(format!("too old resource version: {version} ({oldest})")));
             let now = Start::After(call.server.registry.applied());
-            let reopened = Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), now).await;
+            let reopened =
+                Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), now).await;
             reopened.map_err(|error| storage_status(error, call))?
         }
         Err(error) => return Err(storage_status(error, call)),
@@ -109,6 +113,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         stopped: call.server.stopping.subscribe(),
         ended: false,
         failure,
+        _counted: call.server.metrics.watch_opened(),
         view,
     })))
 }
