@@ -11,7 +11,7 @@ use meta::Text;
 use parking_lot::Mutex;
 use store::Revision;
 
-use crate::skim::{Skim, Splice, skim};
+use crate::skim::{Scalar, Skim, Splice, scalar, skim};
 
 /// One version of one object.
 #[derive(Debug)]
@@ -59,7 +59,11 @@ impl Object {
 
     /// The object as the description with this number shows it, made once and remembered. `make` gives
     /// `None` when it shows it as it is stored.
-    pub fn view(self: &Arc<Self>, description: u64, make: impl FnOnce(&Object) -> Option<Object>) -> Arc<Object> {
+    pub fn view(
+        self: &Arc<Self>,
+        description: u64,
+        make: impl FnOnce(&Object) -> Option<Object>,
+    ) -> Arc<Object> {
         let known = |views: &[(u64, Option<Arc<Object>>)]| {
             let found = views.iter().find(|(of, _)| *of == description);
             found.map(|(_, view)| view.clone().unwrap_or_else(|| self.clone()))
@@ -124,7 +128,10 @@ impl Object {
 
     /// The text around the value of `apiVersion`, for joining with another one.
     pub fn around_api_version(&self) -> (Bytes, Bytes) {
-        (self.bytes.slice(..self.api_version.start as usize), self.bytes.slice(self.api_version.end as usize..))
+        (
+            self.bytes.slice(..self.api_version.start as usize),
+            self.bytes.slice(self.api_version.end as usize..),
+        )
     }
 
     /// The encoded `metadata`.
@@ -219,28 +226,22 @@ impl FieldPaths {
     }
 
     fn read(&self, text: &[u8]) -> Box<[Text]> {
-        if self.0.is_empty() {
-            return Box::default();
-        }
-        let Ok(parsed) = meta::wire::json::parse(text) else {
-            return Box::default();
-        };
-        self.0.iter().map(|field| scalar_text(field.find(&parsed.value))).collect()
-    }
-}
-
-impl FieldPathSpec {
-    fn find<'a>(&self, object: &'a meta::Value) -> Option<&'a meta::Value> {
-        self.path.iter().try_fold(object, |value, key| value.get(key))
+        self.0.iter().map(|field| scalar_text(scalar(text, &field.path))).collect()
     }
 }
 
 /// A selectable value as a selector compares it; an absent one is empty.
-fn scalar_text(value: Option<&meta::Value>) -> Text {
-    match value {
-        Some(meta::Value::String(text)) => text.clone(),
-        Some(meta::Value::Null) | None => Text::default(),
-        Some(other) => meta::wire::json::to_string(other).into(),
+fn scalar_text(found: Option<Scalar<'_>>) -> Text {
+    match found {
+        None => Text::default(),
+        Some(Scalar::Plain(text)) => Text::from_utf8_lossy(text),
+        Some(Scalar::Quoted(text)) if memchr::memchr(b'\\', text).is_none() => {
+            Text::from_utf8_lossy(&text[1..text.len() - 1])
+        }
+        Some(Scalar::Quoted(text)) => match meta::wire::json::parse(text).map(|parsed| parsed.value) {
+            Ok(meta::Value::String(text)) => text,
+            _ => Text::default(),
+        },
     }
 }
 

@@ -3,7 +3,7 @@
 use meta::{Map, Value};
 
 /// What is to be said.
-pub struct Condition<'a> {
+pub(crate) struct Condition<'a> {
     pub kind: &'a str,
     pub status: bool,
     pub reason: &'a str,
@@ -11,19 +11,19 @@ pub struct Condition<'a> {
 }
 
 /// Whether an object's condition of this kind is true.
-pub fn is_true(object: &Value, kind: &str) -> bool {
+pub(crate) fn is_true(object: &Value, kind: &str) -> bool {
     find(object, kind)
         .is_some_and(|condition| condition.get("status").and_then(Value::as_str) == Some("True"))
 }
 
 /// An object's condition of this kind.
-pub fn find<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+pub(crate) fn find<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     let conditions = object.at(&["status", "conditions"])?.as_array()?;
     conditions.iter().find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind))
 }
 
 /// Sets a condition. Its transition time moves only when its status does. Returns whether anything changed.
-pub fn set(object: &mut Value, condition: &Condition<'_>, now: &str) -> bool {
+pub(crate) fn set(object: &mut Value, condition: &Condition<'_>, now: &str) -> bool {
     let status = if condition.status { "True" } else { "False" };
     let old = find(object, condition.kind);
     let text = |key: &str| old.and_then(|old| old.get(key)).and_then(Value::as_str).unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn set(object: &mut Value, condition: &Condition<'_>, now: &str) -> bool {
 }
 
 /// Takes a condition away, if it is there.
-pub fn remove(object: &mut Value, kind: &str) {
+pub(crate) fn remove(object: &mut Value, kind: &str) {
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
     if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
         conditions.retain(|condition| condition.get("type").and_then(Value::as_str) != Some(kind));

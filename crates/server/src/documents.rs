@@ -14,7 +14,7 @@ use crate::respond::{self, Body};
 use crate::verbs;
 
 /// What is asked, and how the answer may look.
-pub struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     pub info: &'a RequestInfo,
     pub formats: &'a Headers,
     pub headers: &'a HeaderMap,
@@ -22,12 +22,16 @@ pub struct Asked<'a> {
 }
 
 /// The version of Kubernetes whose API this is.
-pub const KUBERNETES_VERSION: &str = "v1.36.4";
+pub(crate) const KUBERNETES_VERSION: &str = "v1.36.4";
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Answers with a document, or with what the reference says of paths it does not know.
-pub fn answer(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
+pub(crate) fn answer(
+    server: &Server,
+    catalog: &Catalog,
+    asked: &Asked<'_>,
+) -> Result<Response<Body>, Status> {
     let path = asked.info.path.trim_end_matches('/');
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments.as_slice() {

@@ -18,7 +18,7 @@ struct Check {
 }
 
 /// The answer to a health or metrics path; `None` for every other path.
-pub async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body>> {
+pub(crate) async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body>> {
     let path = info.path.trim_end_matches('/');
     if path == "/metrics" {
         let text = server.metrics.exposition(server);

@@ -5,6 +5,7 @@
 
 mod bootstrap;
 pub mod catalog;
+mod coalesce;
 mod conditions;
 pub mod config;
 mod documents;

@@ -30,12 +30,12 @@ use crate::verbs::{self, Call, Warnings};
 use crate::{documents, health};
 
 /// What a connection knows of its peer.
-pub struct Peer {
+pub(crate) struct Peer {
     pub certificate: Option<PeerCertificate>,
 }
 
 /// Serves one request and never fails: whatever happens becomes an answer.
-pub async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<Incoming>) -> Response<Body> {
     let started = Instant::now();
     let audit_id = audit_id(&server, req.headers());
     let warnings = Warnings::default();
@@ -246,7 +246,7 @@ fn attributes(user: auth::User, info: &RequestInfo) -> Attributes {
 }
 
 /// A refusal of the authorizer as the client reads it.
-pub fn refused(refusal: &Refusal) -> Status {
+pub(crate) fn refused(refusal: &Refusal) -> Status {
     match refusal {
         Refusal::Forbidden(forbidden) => {
             let details = forbidden.details();

@@ -24,7 +24,7 @@ use crate::negotiate::{Media, Output, Shown};
 use crate::verbs::{Answer, ListAnswer, table};
 
 /// The body of every response.
-pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Bound: bytes of a list that are encoded at once.
 const LIST_CHUNK_BYTES: usize = 128 * 1024;
@@ -34,14 +34,14 @@ const GZIP_MIN_BYTES: usize = 128 * 1024;
 const GZIP_LEVEL: u32 = 1;
 
 /// What a response is made with.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     pub resource: &'a Arc<Resource>,
     pub now: Timestamp,
     pub gzip: bool,
 }
 
 /// The response to a verb.
-pub fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, Status> {
+pub(crate) fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, Status> {
     match answer {
         Answer::Object { code, object, output } => Ok(object_response(code, &object, &output, context)),
         Answer::Value { code, value, output } => {
@@ -53,13 +53,7 @@ pub fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, S
             Ok(bytes(code, output.content_type(), encode(&shown, output.media), context.gzip))
         }
         Answer::List { list, output } => Ok(list_response(list, &output, context)),
-        Answer::Watch(watch) => {
-            let chunks = stream::unfold(watch, |mut watch| async move {
-                let chunk = watch.next_chunk().await?;
-                Some((chunk, watch))
-            });
-            Ok(streaming("application/json", chunks))
-        }
+        Answer::Watch(watch) => Ok(streaming("application/json", *watch)),
     }
 }
 
@@ -292,7 +286,7 @@ fn streaming<C: Into<Bytes>>(
 }
 
 /// A response with these bytes.
-pub fn plain(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+pub(crate) fn plain(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Full::new(body.into()).boxed_unsync());
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -300,7 +294,7 @@ pub fn plain(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> R
 }
 
 /// A document with a tag, or the news that the client has it already.
-pub fn document(
+pub(crate) fn document(
     document: &Document,
     content_type: &'static str,
     if_none_match: Option<&str>,
@@ -325,7 +319,7 @@ pub fn document(
 }
 
 /// A failure, or the confirmation of a deletion.
-pub fn status(status: &Status, media: Media) -> Response<Body> {
+pub(crate) fn status(status: &Status, media: Media) -> Response<Body> {
     let content_type = match media {
         Media::Yaml => "application/yaml",
         Media::Json | Media::PrettyJson => "application/json",
@@ -339,7 +333,7 @@ pub fn status(status: &Status, media: Media) -> Response<Body> {
 }
 
 /// What the reference's router says of paths it does not know.
-pub fn page_not_found() -> Response<Body> {
+pub(crate) fn page_not_found() -> Response<Body> {
     let mut response = plain(404, "text/plain; charset=utf-8", "404 page not found\n");
     let no_sniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, no_sniff);
@@ -354,7 +348,7 @@ const WARNING_MAX_BYTES: usize = 256;
 /// Adds the warnings, each as a header of its own.
 ///
 /// Upstream: apiserver/pkg/endpoints/filters/warning.go, v1.36.
-pub fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
+pub(crate) fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
     let total: usize = warnings.iter().map(String::len).sum();
     let shorten = total > WARNINGS_MAX_BYTES;
     let mut sent = 0;
@@ -376,7 +370,7 @@ pub fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
 }
 
 /// A header that is no constant of the HTTP library.
-pub fn set_header(response: &mut Response<Body>, name: &'static str, value: &str) {
+pub(crate) fn set_header(response: &mut Response<Body>, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(HeaderName::from_static(name), value);
     }

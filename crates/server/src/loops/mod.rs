@@ -23,7 +23,7 @@ use crate::Server;
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Starts the loops and waits until everything that was there before has been seen once.
-pub async fn start(server: &Arc<Server>, tasks: &mut JoinSet<()>) -> Result<(), registry::Error> {
+pub(crate) async fn start(server: &Arc<Server>, tasks: &mut JoinSet<()>) -> Result<(), registry::Error> {
     crate::bootstrap::make_namespaces(server).await?;
     definitions::catch_up(server).await?;
     let (one, two) = (server.clone(), server.clone());

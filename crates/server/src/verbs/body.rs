@@ -17,7 +17,7 @@ use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
 /// The format that a `Content-Type` names; without one it is JSON.
-pub fn format(call: &Call) -> Result<MediaType, Status> {
+pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
     match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
         // Named by the reference's errors, but not read here yet.
         MediaType::Protobuf => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
@@ -26,7 +26,7 @@ pub fn format(call: &Call) -> Result<MediaType, Status> {
 }
 
 /// Reads the object in a request's body, in the version of the request.
-pub fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
+pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
     let (resource, body) = (&call.resource, &call.body);
     let read = match format(call)? {
         MediaType::Json | MediaType::Protobuf => from_json(body),
@@ -40,7 +40,7 @@ pub fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> 
 }
 
 /// Takes the outcome of a patch for an object of the resource.
-pub fn patched(call: &Call, patched: Value, directive: FieldValidation) -> Result<Value, Status> {
+pub(super) fn patched(call: &Call, patched: Value, directive: FieldValidation) -> Result<Value, Status> {
     let text = json::to_string(&patched);
     let decoded = decode(&call.resource, patched, Vec::new(), text.as_bytes());
     let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text))?;

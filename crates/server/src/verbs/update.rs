@@ -23,12 +23,24 @@ use crate::negotiate::Output;
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
     let options = WriteOptions::parse(&call.info.query, WriteKind::Update)?;
+    let object = read(call, &options)?;
+    let expected_uid = metadata_text(&object, "uid").to_owned();
+    let change = Change { call, options: &options, output, expected_uid, applies: false };
+    // Read again in the rare case that the race is lost, rather than copied in all others.
+    let mut object = Some(object);
+    change
+        .apply(|_| match object.take() {
+            Some(object) => Ok(object),
+            None => read(call, &options),
+        })
+        .await
+}
+
+fn read(call: &Call, options: &WriteOptions) -> Result<Value, Status> {
     let mut object = body::object(call, options.field_validation)?;
     match_namespace(&mut object, call.namespace())?;
     match_name(&mut object, call.name())?;
-    let expected_uid = metadata_text(&object, "uid").to_owned();
-    let change = Change { call, options: &options, output, expected_uid, applies: false };
-    change.apply(|_| Ok(object.clone())).await
+    Ok(object)
 }
 
 /// The name in a body, if it has one, must be the one in the path.
@@ -61,12 +73,12 @@ impl Change<'_> {
     /// writes it. On a lost race it starts again from what is there then.
     pub(super) async fn apply(
         &self,
-        produce: impl Fn(Option<&Value>) -> Result<Value, Status>,
+        mut produce: impl FnMut(Option<&Value>) -> Result<Value, Status>,
     ) -> Result<Answer, Status> {
         let call = self.call;
         let mut live = call.live().await?;
         loop {
-            let Some(current) = live else { return self.on_missing(&produce).await };
+            let Some(current) = live else { return self.on_missing(&mut produce).await };
             let tree = call.tree(&current)?;
             self.check_uid(&tree)?;
             let new = produce(Some(&tree))?;
@@ -79,7 +91,7 @@ impl Change<'_> {
 
     async fn on_missing(
         &self,
-        produce: &impl Fn(Option<&Value>) -> Result<Value, Status>,
+        produce: &mut impl FnMut(Option<&Value>) -> Result<Value, Status>,
     ) -> Result<Answer, Status> {
         let call = self.call;
         let creates = call.resource.habits.update_creates || self.applies;

@@ -4,15 +4,18 @@
 //!
 //! Upstream: apiserver/pkg/endpoints/handlers/{get,watch}.go, apiserver/pkg/storage/cacher, v1.36.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::Stream;
 use meta::status::Status;
 use meta::{Map, Text, Value, wire::json};
 use registry::{At, Change, Event, FrameKey, Object, Start, Watcher};
 use store::Revision;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::options::ListOptions;
 use super::select::Selection;
@@ -42,8 +45,10 @@ pub struct WatchAnswer {
     /// To be said when the initial state has been sent.
     end_of_initial: Option<Revision>,
     deadline: Instant,
-    next_bookmark: Option<Instant>,
-    stopped: tokio::sync::watch::Receiver<bool>,
+    bookmarks: bool,
+    /// Rings when the next bookmark is due, or the end.
+    timer: Pin<Box<Sleep>>,
+    stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
     ended: bool,
     /// Sent first and alone: what is wrong with the watch.
     failure: Option<Status>,
@@ -104,13 +109,18 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let now = Instant::now();
     let end_of_initial =
         revision.filter(|_| options.send_initial_events == Some(true) && options.allow_bookmarks);
+    let deadline = now + timeout(&options, &view.env);
+    let mut stopping = call.server.stopping.subscribe();
     Ok(Answer::Watch(Box::new(WatchAnswer {
         watcher,
         initial: initial.into_iter(),
         end_of_initial,
-        deadline: now + timeout(&options, &view.env),
-        next_bookmark: options.allow_bookmarks.then_some(now + BOOKMARK_INTERVAL),
-        stopped: call.server.stopping.subscribe(),
+        deadline,
+        bookmarks: options.allow_bookmarks,
+        timer: Box::pin(tokio::time::sleep_until(next_ring(now, deadline, options.allow_bookmarks))),
+        stopped: Box::pin(async move {
+            let _ = stopping.wait_for(|stopping| *stopping).await; // or the server is gone altogether
+        }),
         ended: false,
         failure,
         _counted: call.server.metrics.watch_opened(),
@@ -142,41 +152,36 @@ fn timeout(options: &ListOptions, env: &SharedEnv) -> Duration {
 
 impl WatchAnswer {
     /// The next chunk of events, or `None` at the end.
-    pub async fn next_chunk(&mut self) -> Option<Bytes> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.ended {
-            return None;
+            return Poll::Ready(None);
         }
         if let Some(failure) = self.failure.take() {
             self.ended = true;
-            return Some(error_event(&failure));
+            return Poll::Ready(Some(error_event(&failure)));
         }
         if let Some(chunk) = self.initial_chunk() {
-            return Some(chunk);
+            return Poll::Ready(Some(chunk));
         }
-        loop {
-            let wake = self.next_bookmark.map_or(self.deadline, |at| at.min(self.deadline));
-            let events = tokio::select! {
-                biased;
-                events = self.watcher.next() => Some(events),
-                () = tokio::time::sleep_until(wake) => None,
-                _ = self.stopped.wait_for(|stopped| *stopped) => {
-                    self.ended = true;
-                    return None;
-                }
-            };
-            let Some(events) = events else { return self.on_timer() };
+        while let Poll::Ready(events) = self.watcher.poll_next(cx) {
             match events {
                 Ok(events) => {
                     if let Some(chunk) = self.view.chunk(&events) {
-                        return Some(chunk);
+                        return Poll::Ready(Some(chunk));
                     }
                 }
                 Err(error) => {
                     self.ended = true;
-                    return Some(error_event(&self.broken(&error)));
+                    return Poll::Ready(Some(error_event(&self.broken(&error))));
                 }
             }
         }
+        if self.stopped.as_mut().poll(cx).is_ready() {
+            self.ended = true;
+            return Poll::Ready(None);
+        }
+        ready!(self.timer.as_mut().poll(cx));
+        Poll::Ready(self.on_timer())
     }
 
     fn broken(&self, error: &registry::Error) -> Status {
@@ -214,13 +219,25 @@ impl WatchAnswer {
             self.ended = true;
             return None;
         }
-        let last = self.deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
-        let regular = now + BOOKMARK_INTERVAL;
-        self.next_bookmark = match last {
-            Some(last) => Some(regular.min(last)),
-            None => Some(self.deadline + BOOKMARK_INTERVAL),
-        };
+        self.timer.as_mut().reset(next_ring(now, self.deadline, self.bookmarks));
         Some(self.view.bookmark(self.watcher.seen(), false))
+    }
+}
+
+/// When something is due that is no change: a bookmark at intervals and shortly before the end, or the end.
+fn next_ring(now: Instant, deadline: Instant, bookmarks: bool) -> Instant {
+    let last = deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
+    match last {
+        Some(last) if bookmarks => last.min(now + BOOKMARK_INTERVAL),
+        _ => deadline,
+    }
+}
+
+impl Stream for WatchAnswer {
+    type Item = Bytes;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.poll_chunk(cx)
     }
 }
 
