@@ -11,6 +11,7 @@
 
 mod approval;
 mod columns;
+mod conditions;
 mod conversion;
 mod defaults;
 mod go_struct;
@@ -30,9 +31,8 @@ mod tests;
 
 use meta::{FieldError, FieldPath, Value};
 
-pub use approval::approval_of;
+pub use conditions::{Condition, Truth, api_approval, non_structural};
 pub use prepare::{default, prepare_for_create, prepare_for_update};
-pub use structural::structural_errors;
 pub use warnings::{warnings_on_create, warnings_on_update};
 
 use options::Options;
