@@ -51,6 +51,9 @@ pub struct Options {
     pub housekeeping: Duration,
     /// Pages that the engine keeps in memory for the writer; each reader has a quarter of it.
     pub cache_bytes: usize,
+    /// The log is copied into the database when it is longer. It may grow to a few times as much
+    /// under load or while something long is read.
+    pub log_bytes: usize,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -61,6 +64,7 @@ impl Default for Options {
             keep_history: Duration::from_mins(5),
             housekeeping: Duration::from_secs(1),
             cache_bytes: 4 << 20,
+            log_bytes: 6 << 20,
             clock: Arc::new(SystemClock),
         }
     }
@@ -126,7 +130,8 @@ impl EmbeddedStore {
             }
         };
         let engine = |error| shared.files.engine(error);
-        let log = WriteAheadLog::follow(&mut opened.writer, helper, failed).map_err(engine)?;
+        let log = WriteAheadLog::follow(&mut opened.writer, shared.options.log_bytes, helper, failed);
+        let log = log.map_err(engine)?;
         let committer = Committer::new(opened.writer, Arc::clone(&shared), opened.watermark, log);
         let committer = committer.map_err(engine)?;
         let thread = thread::Builder::new().name("store-commit".into()).spawn(move || committer.run());

@@ -16,14 +16,16 @@ use std::{
 
 use rusqlite::Connection;
 
-/// Pages in the log that are worth a checkpoint: 6 MiB.
-const LONG: u32 = 1_500;
-/// Bound: pages at which the committer no longer waits for the thread.
-const TOO_LONG: u32 = 8 * LONG;
+/// The engine's default, and that of most file systems.
+const PAGE_BYTES: usize = 4_096;
+/// Bound: so many times longer than wanted, and the committer no longer waits for the thread.
+const TOO_LONG: u32 = 8;
 
 pub(super) struct WriteAheadLog {
     /// Told by the engine at each commit.
     pages: Arc<AtomicU32>,
+    /// The length in pages that is worth a checkpoint.
+    long: u32,
     helper: Option<Helper>,
     /// Whether the helper was asked since the log was begun.
     asked: bool,
@@ -44,6 +46,7 @@ impl WriteAheadLog {
     /// the thread fails.
     pub(super) fn follow(
         writer: &mut Connection,
+        log_bytes: usize,
         helper: Connection,
         failed: impl Fn(rusqlite::Error) + Send + 'static,
     ) -> rusqlite::Result<Self> {
@@ -55,19 +58,20 @@ impl WriteAheadLog {
         }))?;
         // Without the thread the committer does it all.
         let helper = Helper::start(helper, failed).ok();
-        Ok(Self { pages, helper, asked: false, due: LONG })
+        let long = u32::try_from(log_bytes / PAGE_BYTES).unwrap_or(u32::MAX / TOO_LONG).max(1);
+        Ok(Self { pages, long, helper, asked: false, due: long })
     }
 
     /// Called between groups.
     pub(super) fn checkpoint_if_long(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let pages = self.pages.load(Ordering::Relaxed);
-        if pages < LONG {
+        if pages < self.long {
             self.asked = false;
-            self.due = LONG;
+            self.due = self.long;
             return Ok(());
         }
         if let Some(helper) = &self.helper
-            && pages < TOO_LONG
+            && pages / TOO_LONG < self.long
         {
             if !self.asked {
                 self.asked = true;
@@ -81,7 +85,7 @@ impl WriteAheadLog {
         if pages < self.due {
             return Ok(());
         }
-        self.due = pages + LONG / 2;
+        self.due = pages + self.long / 2;
         run(connection, "PRAGMA wal_checkpoint(PASSIVE)")
     }
 
