@@ -5,7 +5,8 @@ use meta::{Map, Value};
 /// What is to be said.
 pub(crate) struct Condition<'a> {
     pub kind: &'a str,
-    pub status: bool,
+    /// `True`, `False` or `Unknown`.
+    pub status: &'a str,
     pub reason: &'a str,
     pub message: &'a str,
 }
@@ -24,7 +25,7 @@ pub(crate) fn find<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
 
 /// Sets a condition. Its transition time moves only when its status does. Returns whether anything changed.
 pub(crate) fn set(object: &mut Value, condition: &Condition<'_>, now: &str) -> bool {
-    let status = if condition.status { "True" } else { "False" };
+    let status = condition.status;
     let old = find(object, condition.kind);
     let text = |key: &str| old.and_then(|old| old.get(key)).and_then(Value::as_str).unwrap_or_default();
     let same_status = text("status") == status;
@@ -77,12 +78,12 @@ mod tests {
     fn the_time_moves_only_with_the_status() {
         let mut object = Value::Object(Map::new());
         let ready = |status, reason| Condition { kind: "Ready", status, reason, message: "" };
-        assert!(set(&mut object, &ready(false, "A"), "t1"));
-        assert!(!set(&mut object, &ready(false, "A"), "t2"));
-        assert!(set(&mut object, &ready(false, "B"), "t3"));
+        assert!(set(&mut object, &ready("False", "A"), "t1"));
+        assert!(!set(&mut object, &ready("False", "A"), "t2"));
+        assert!(set(&mut object, &ready("False", "B"), "t3"));
         let since = |object: &Value| find(object, "Ready").unwrap().get("lastTransitionTime").cloned();
         assert_eq!(since(&object), Some("t1".into()));
-        assert!(set(&mut object, &ready(true, "B"), "t4"));
+        assert!(set(&mut object, &ready("True", "B"), "t4"));
         assert_eq!(since(&object), Some("t4".into()));
         assert!(is_true(&object, "Ready"));
     }

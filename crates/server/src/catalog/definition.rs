@@ -266,7 +266,7 @@ pub(super) fn mark_deletion(definition: &mut Value, now: &str) {
         definition,
         &Condition {
             kind: "Terminating",
-            status: true,
+            status: "True",
             reason: "InstanceDeletionPending",
             message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
         },

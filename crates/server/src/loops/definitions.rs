@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use meta::{FieldError, FieldPath, Map, Text, Value};
+use meta::{Map, Text, Value};
 use registry::{Cache, Change, Object};
 
 use super::{delete_all, follow, remove, tree, write};
@@ -188,7 +188,7 @@ async fn clean_up(
     }
     let before = value.clone();
     let now = meta::time::format(server.env.now());
-    let condition = |reason, message| Condition { kind: "Terminating", status: true, reason, message };
+    let condition = |reason, message| Condition { kind: "Terminating", status: "True", reason, message };
     let left =
         if conditions::is_true(&value, "Established") { delete_objects(server, &value).await? } else { 0 };
     if left > 0 {
@@ -310,24 +310,24 @@ fn say(server: &Server, value: &mut Value, conflict: Option<(&str, &str)>) {
     let names = match conflict {
         None => Condition {
             kind: "NamesAccepted",
-            status: true,
+            status: "True",
             reason: "NoConflicts",
             message: "no conflicts found",
         },
-        Some((reason, message)) => Condition { kind: "NamesAccepted", status: false, reason, message },
+        Some((reason, message)) => Condition { kind: "NamesAccepted", status: "False", reason, message },
     };
     conditions::set(value, &names, &now);
     let ready = match conflict {
         _ if established => return, // once served, always served
         None => Condition {
             kind: "Established",
-            status: true,
+            status: "True",
             reason: "InitialNamesAccepted",
             message: "the initial names have been accepted",
         },
         Some(_) => Condition {
             kind: "Established",
-            status: false,
+            status: "False",
             reason: "NotAccepted",
             message: "not all names are accepted",
         },
@@ -336,44 +336,25 @@ fn say(server: &Server, value: &mut Value, conflict: Option<(&str, &str)>) {
 }
 
 /// Says whether a community group was approved and whether the schemas are structural.
-///
-/// Upstream: apiextensions-apiserver/pkg/controller/{apiapproval,nonstructuralschema}, v1.36.
 fn judge(server: &Server, value: &mut Value) {
     let now = meta::time::format(server.env.now());
-    if let Some((status, reason, message)) = schema::crd::approval_of(value) {
-        let kind = "KubernetesAPIApprovalPolicyConformant";
-        conditions::set(value, &Condition { kind, status, reason, message: &message }, &now);
-    }
-    let violations = violations(value);
-    if violations.is_empty() {
-        conditions::remove(value, "NonStructuralSchema");
-    } else {
-        let message = meta::status::aggregate(violations.iter().map(ToString::to_string));
-        let kind = "NonStructuralSchema";
-        conditions::set(
-            value,
-            &Condition { kind, status: true, reason: "Violations", message: &message },
-            &now,
-        );
-    }
-}
-
-/// Why the schemas of a definition are not structural; only definitions of old can have such.
-fn violations(value: &Value) -> Vec<FieldError> {
-    let spec = FieldPath::ROOT.field("spec");
-    let versions = spec.field("versions");
-    let mut violations = Vec::new();
-    if value.at(&["spec", "preserveUnknownFields"]).and_then(Value::as_bool) == Some(true) {
-        violations.push(FieldError::invalid(&spec.field("preserveUnknownFields"), true, "must be false"));
-    }
-    for (index, version) in definition::versions(value).iter().enumerate() {
-        if let Some(written) = version.at(&["schema", "openAPIV3Schema"]) {
-            let path = versions.index(index);
-            let path = path.field("schema");
-            violations.extend(schema::crd::structural_errors(written, &path.field("openAPIV3Schema")));
+    for (kind, found) in [
+        ("KubernetesAPIApprovalPolicyConformant", schema::crd::api_approval(value)),
+        ("NonStructuralSchema", schema::crd::non_structural(value)),
+    ] {
+        match found {
+            None => conditions::remove(value, kind),
+            Some(found) => {
+                let status = match found.status {
+                    schema::crd::Truth::True => "True",
+                    schema::crd::Truth::False => "False",
+                    schema::crd::Truth::Unknown => "Unknown",
+                };
+                let condition = Condition { kind, status, reason: found.reason, message: &found.message };
+                conditions::set(value, &condition, &now);
+            }
         }
     }
-    violations
 }
 
 /// Records that the server wrote the status.
