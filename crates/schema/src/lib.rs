@@ -9,6 +9,7 @@
 pub mod apply;
 pub mod coerce;
 pub mod compile;
+pub mod crd;
 pub mod formats;
 pub mod ownership;
 pub mod parse;
@@ -18,7 +19,9 @@ pub mod typed;
 
 mod default;
 mod embedded;
+mod field_path;
 mod go_regex;
+mod go_url;
 mod list_type;
 mod prune;
 mod ratchet;
@@ -26,6 +29,9 @@ pub mod rules;
 pub mod scale;
 mod shape;
 mod validate;
+
+#[cfg(test)]
+mod testing;
 
 pub use shape::ShapeError;
 pub use structural::Schema;

@@ -184,7 +184,7 @@ impl State {
             }
             if range.limit > 0 && result.kvs.len() == range.limit {
                 result.more = true;
-                continue;
+                break;
             }
             if range.what == What::Keys {
                 kv.value = Bytes::new();

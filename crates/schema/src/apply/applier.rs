@@ -171,13 +171,13 @@ impl Attempt<'_> {
         let unknown = || internal(format!("no corresponding type for {}", gvk_of(&config)));
         let ty = versions.type_of(info.api_version).ok_or_else(unknown)?;
         let reset = versions.reset_fields(info.api_version);
-        self.check_types(ty, &config)?;
+        let fields = self.check_types(ty, &config)?;
 
         reconcile_all(&mut entries, versions);
         let mut own = own_entry(info, Operation::Apply);
         let last = entries.iter().position(|known| known.is_same_manager(&own));
         let last = last.map(|index| entries.remove(index));
-        own.fields = typed::field_set_with_system(ty, &config, reset);
+        own.fields = fields;
 
         let old = self.live.or_else(|| versions.empty());
         let mut new = merge(ty, old.map_or(Value::Null, without_managed_fields), config);
@@ -203,14 +203,18 @@ impl Attempt<'_> {
         Ok(new)
     }
 
-    fn check_types(&self, ty: &TypeRef, config: &Value) -> Result<(), Failure> {
-        typed::validate(ty, config, Duplicates::Refused).map_err(|errors| {
+    /// Checks both objects and finds the fields of the configuration.
+    fn check_types(&self, ty: &TypeRef, config: &Value) -> Result<FieldSet, Failure> {
+        let reset = self.versions.reset_fields(self.request.info.api_version);
+        let fields = typed::configured_fields(ty, config, reset).map_err(|errors| {
             internal(format!("failed to create typed patch object ({}): {errors}", name_of(config)))
         })?;
-        let Some(live) = self.live else { return Ok(()) };
-        typed::validate(ty, live, Duplicates::Allowed).map_err(|errors| {
-            internal(format!("failed to create typed live object ({}): {errors}", name_of(live)))
-        })
+        if let Some(live) = self.live {
+            typed::validate(ty, live, Duplicates::Allowed).map_err(|errors| {
+                internal(format!("failed to create typed live object ({}): {errors}", name_of(live)))
+            })?;
+        }
+        Ok(fields)
     }
 
     /// Takes what the configuration changes from its owners, or finds that it may not.

@@ -124,7 +124,7 @@ fn one_sided(def: &TypeDef, value: &Value, skip: Option<&Skip>) -> Result<Branch
             if map.atomic {
                 deep_check(def, value)?;
             } else {
-                branch.children.reserve_exact(object.len());
+                branch.children.reserve_exact(object.len() + 1); // and the mark of the node itself
                 members_of(map, object, skip, &mut branch)?;
             }
         }
@@ -162,6 +162,7 @@ fn members_of(
 
 fn items_of(list: &ListDef, items: &[Value], branch: &mut Branch) -> Result<(), NotConforming> {
     let items = keyed(list, items)?;
+    branch.children.reserve_exact(items.len() + 1);
     let mut at = 0;
     while at < items.len() {
         let count = same_key(&items, at);

@@ -59,10 +59,21 @@ fn merge_lists(list: &ListDef, live: Value, config: Value) -> Value {
         Value::Array(live) if !live.is_empty() => live,
         _ => return config,
     };
-    match config {
-        Value::Array(config) if !config.is_empty() => Value::Array(merge_items(list, live, config)),
-        _ => Value::Array(live),
+    let config = match config {
+        Value::Array(config) if !config.is_empty() => config,
+        _ => return Value::Array(live),
+    };
+    if live == config {
+        return Value::Array(live);
     }
+    let (live_keys, config_keys) = (keys(list, &live), keys(list, &config));
+    if live_keys == config_keys {
+        let pairs = live.into_iter().zip(config);
+        let merged = pairs.map(|(live, config)| merge_values(list.element.def(), live, config));
+        return Value::Array(merged.collect());
+    }
+    let order = Order::new(&live_keys, &config_keys);
+    Value::Array(order.merge(list.element.def(), live, config))
 }
 
 /// Where the items of one key are.
@@ -73,68 +84,92 @@ enum Place {
     Often,
 }
 
-fn merge_items(list: &ListDef, live: Vec<Value>, config: Vec<Value>) -> Vec<Value> {
-    let (live_keys, config_keys) = (keys(list, &live), keys(list, &config));
-    let mut live_places: HashMap<&Text, Place> = HashMap::with_capacity(live.len());
-    for (index, key) in live_keys.iter().enumerate() {
-        live_places.entry(key).and_modify(|place| *place = Place::Often).or_insert(Place::Once(index));
-    }
-    let config_places: HashMap<&Text, usize> =
-        config_keys.iter().enumerate().map(|(index, key)| (key, index)).collect();
+/// Two lists of keys. A configuration has each key once.
+struct Order<'a> {
+    live: &'a [Text],
+    config: &'a [Text],
+    live_places: HashMap<&'a Text, Place>,
+    config_places: HashMap<&'a Text, usize>,
+}
 
-    let mut live: Vec<Option<Value>> = live.into_iter().map(Some).collect();
-    let mut config: Vec<Option<Value>> = config.into_iter().map(Some).collect();
-    let mut shared = config_keys.iter().filter(|key| live_places.contains_key(key));
-    let mut next_shared = shared.next();
-    let mut merged = Vec::with_capacity(live.len().max(config.len()));
-    let mut take = |at: usize, live: &mut [Option<Value>]| {
-        let partner = match live_places.get(&config_keys[at]) {
-            Some(Place::Once(index)) => live[*index].take(),
-            Some(Place::Often) | None => None,
+impl<'a> Order<'a> {
+    fn new(live: &'a [Text], config: &'a [Text]) -> Self {
+        let mut live_places = HashMap::with_capacity(live.len());
+        for (index, key) in live.iter().enumerate() {
+            live_places.entry(key).and_modify(|place| *place = Place::Often).or_insert(Place::Once(index));
+        }
+        let config_places = config.iter().enumerate().map(|(index, key)| (key, index)).collect();
+        Order { live, config, live_places, config_places }
+    }
+
+    fn merge(&self, element: &TypeDef, live: Vec<Value>, config: Vec<Value>) -> Vec<Value> {
+        let mut live: Vec<Option<Value>> = live.into_iter().map(Some).collect();
+        let mut config: Vec<Option<Value>> = config.into_iter().map(Some).collect();
+        let merge_at = |at: Turn| match at {
+            Turn::Live(at) => live[at].take(),
+            Turn::Config(at) => {
+                let partner = match self.live_places.get(&self.config[at]) {
+                    Some(Place::Once(index)) => live[*index].take(),
+                    Some(Place::Often) | None => None,
+                };
+                match (partner, config[at].take()) {
+                    (Some(live), Some(config)) => Some(merge_values(element, live, config)),
+                    (_, config) => config,
+                }
+            }
         };
-        match (partner, config[at].take()) {
-            (Some(live), Some(config)) => Some(merge_values(list.element.def(), live, config)),
-            (_, config) => config,
-        }
-    };
-    let mut config_done = vec![false; config_keys.len()];
-
-    let (mut live_at, mut config_at) = (0, 0);
-    while live_at < live_keys.len() || config_at < config_keys.len() {
-        let (live_key, config_key) = (live_keys.get(live_at), config_keys.get(config_at));
-        let in_config = live_key.and_then(|key| config_places.get(key)).copied();
-        if let (Some(live_key), Some(config_key)) = (live_key, config_key) {
-            if live_key == config_key {
-                merged.extend(take(config_at, &mut live));
-                config_done[config_at] = true;
-                next_shared = shared.next();
-                (live_at, config_at) = (live_at + 1, config_at + 1);
-                continue;
-            }
-            if in_config.is_some() && next_shared.is_some_and(|next| next != live_key) {
-                live_at += 1; // its place is where the configuration has it
-                continue;
-            }
-        }
-        match (live_key, in_config) {
-            (Some(_), None) => {
-                merged.extend(live[live_at].take());
-                live_at += 1;
-                continue;
-            }
-            (Some(_), Some(index)) if config_done[index] => live_at += 1,
-            _ => {}
-        }
-        if let Some(config_key) = config_key {
-            merged.extend(take(config_at, &mut live));
-            config_done[config_at] = true;
-            if next_shared == Some(config_key) {
-                next_shared = shared.next();
-            }
-            config_at += 1;
-        }
+        self.turns().into_iter().filter_map(merge_at).collect()
     }
-    merged
+
+    /// The order of the merged list: that of the configuration for its items; the others stay between the
+    /// neighbours they had, as far as those kept their order.
+    fn turns(&self) -> Vec<Turn> {
+        let mut turns = Vec::with_capacity(self.live.len().max(self.config.len()));
+        let mut done = vec![false; self.config.len()];
+        let mut shared = self.config.iter().filter(|key| self.live_places.contains_key(key));
+        let mut next_shared = shared.next();
+        let (mut live_at, mut config_at) = (0, 0);
+        while live_at < self.live.len() || config_at < self.config.len() {
+            let (live, config) = (self.live.get(live_at), self.config.get(config_at));
+            let in_config = live.and_then(|key| self.config_places.get(key)).copied();
+            if live == config {
+                next_shared = shared.next();
+                live_at += 1;
+            } else {
+                match (live, in_config) {
+                    // Its place is where the configuration has it.
+                    (Some(live), Some(_))
+                        if config.is_some() && next_shared.is_some_and(|next| next != live) =>
+                    {
+                        live_at += 1;
+                        continue;
+                    }
+                    (Some(_), None) => {
+                        turns.push(Turn::Live(live_at));
+                        live_at += 1;
+                        continue;
+                    }
+                    (Some(_), Some(index)) if done[index] => live_at += 1,
+                    _ => {}
+                }
+                if next_shared.is_some() && next_shared == config {
+                    next_shared = shared.next();
+                }
+            }
+            if config.is_some() {
+                turns.push(Turn::Config(config_at));
+                done[config_at] = true;
+                config_at += 1;
+            }
+        }
+        turns
+    }
+}
+
+/// Whose item comes next.
+enum Turn {
+    Live(usize),
+    Config(usize),
 }
 
 /// The items' elements; the lists conform, so every item has one.

@@ -18,6 +18,7 @@ mod merge;
 mod prune;
 mod reconcile;
 mod reset;
+mod scale;
 mod typed;
 mod typedef;
 mod versions;
@@ -37,6 +38,7 @@ pub use managers::{
 };
 pub use merge::{merge, remove};
 pub use reset::ResetFields;
+pub use scale::{ReplicasPath, owners_of_parent, owners_of_scale, scale_type};
 pub use typed::{Duplicates, TypeError, TypeErrors, field_set, validate};
 pub use typedef::{Field, ListDef, ListKind, MapDef, Scalar, TypeDef, TypeRef};
 pub use versions::{ConvertError, SingleVersion, Versions};

@@ -39,7 +39,8 @@ pub(super) fn prune(
     others: &[Entry],
     versions: &dyn Versions,
 ) -> Result<Value, String> {
-    if last.api_version == own.api_version && last.fields.is_subset(&own.fields) {
+    let in_version = |entry: &Entry| entry.api_version == own.api_version;
+    if in_version(last) && others.iter().all(in_version) && last.fields.is_subset(&own.fields) {
         return Ok(merged); // everything that would go would be put back
     }
     let merged = Versioned { object: merged, api_version: own.api_version.clone() };

@@ -318,6 +318,7 @@ static RESOURCES: [BuiltinResource; 31] = [
             status(&[&["spec"], &["status", "conditions"]]),
         ],
         selectable: &["spec.signerName"],
+        name_rule: NameRule::Any,
         reset: &[&["spec"], &["status"]],
         ..BASE
     },

@@ -5,8 +5,10 @@
 //!
 //! Upstream: kubernetes/pkg/apis/*/validation/*.go; kube-aggregator/pkg/apis/apiregistration/validation, v1.36.
 
+mod certificate;
 mod core;
 mod event;
+mod flow;
 mod policy;
 mod quota;
 mod rbac;
@@ -49,6 +51,10 @@ pub fn validate(kind: Kind, subresource: &str, new: &Value, old: Option<&Value>)
         ("MutatingAdmissionPolicyBinding", _) => policy::binding(new, false, e),
         ("APIService", "status") => registration::status(new, e),
         ("APIService", _) => registration::service(new, e),
+        ("CertificateSigningRequest", _) => certificate::request(new, old, subresource, e),
+        ("FlowSchema" | "PriorityLevelConfiguration", "status") => flow::conditions(new, e),
+        ("FlowSchema", _) => flow::schema(new, e),
+        ("PriorityLevelConfiguration", _) => flow::priority_level(new, e),
         ("SubjectAccessReview", _) => review::subject(new, e),
         ("SelfSubjectAccessReview", _) => review::self_subject(new, e),
         ("LocalSubjectAccessReview", _) => review::local_subject(new, e),

@@ -155,7 +155,6 @@ fn initialize(connection: &Connection) -> rusqlite::Result<()> {
     transaction.execute_batch(TABLES)?;
     Meta::Revision.write(&transaction, Revision::FIRST.0)?;
     Meta::Compacted.write(&transaction, 0)?;
-    Meta::Swept.write(&transaction, 0)?;
     transaction.commit()
 }
 

@@ -202,17 +202,15 @@ fn query<'a>(statement: &'a mut Statement<'_>, keys: &KeyRange) -> Result<rusqli
 
 fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> Result<()> {
     if range.what != What::Count {
-        collect_newest(connection, range, result)?;
-    }
-    if range.what != What::Count && !result.more {
-        result.count = result.kvs.len() as u64;
-        return Ok(());
+        return collect_newest(connection, range, result);
     }
     let mut count = entries(
         connection,
         &range.keys,
-        "SELECT count(*) FROM entry WHERE key >= ?1 AND key < ?2 AND live",
-        "SELECT count(*) FROM entry WHERE key >= ?1 AND live",
+        "SELECT count(*) FROM entry e JOIN record r ON r.place = e.place
+         WHERE e.key >= ?1 AND e.key < ?2 AND r.kind = 1",
+        "SELECT count(*) FROM entry e JOIN record r ON r.place = e.place
+         WHERE e.key >= ?1 AND r.kind = 1",
     )?;
     let mut rows = query(&mut count, &range.keys)?;
     if let Some(row) = rows.next().map_err(failure)? {
@@ -221,6 +219,7 @@ fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> R
     Ok(())
 }
 
+/// Deletions are left out. An entry without its record is not: it does not decode, and is damage.
 fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> Result<()> {
     let mut records = entries(
         connection,
@@ -229,17 +228,18 @@ fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResu
             "SELECT ",
             columns!(),
             ", e.key FROM entry e LEFT JOIN record r ON r.place = e.place
-             WHERE e.key >= ?1 AND e.key < ?2 AND e.live ORDER BY e.key"
+             WHERE e.key >= ?1 AND e.key < ?2 AND r.kind IS NOT 0 ORDER BY e.key"
         ),
         concat!(
             "SELECT ",
             columns!(),
             ", e.key FROM entry e LEFT JOIN record r ON r.place = e.place
-             WHERE e.key >= ?1 AND e.live ORDER BY e.key"
+             WHERE e.key >= ?1 AND r.kind IS NOT 0 ORDER BY e.key"
         ),
     )?;
     let mut rows = query(&mut records, &range.keys)?;
     while let Some(row) = rows.next().map_err(failure)? {
+        result.count += 1;
         if range.limit > 0 && result.kvs.len() == range.limit {
             result.more = true;
             return Ok(());
@@ -272,9 +272,9 @@ fn historic(connection: &Connection, range: &Range, at: Revision, result: &mut R
         }
         if range.limit > 0 && result.kvs.len() == range.limit {
             result.more = true;
-        } else {
-            result.kvs.push(shown(kv, range.what));
+            return Ok(());
         }
+        result.kvs.push(shown(kv, range.what));
     }
     Ok(())
 }
