@@ -8,7 +8,7 @@ use registry::{FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
 use schema::{crd, typed};
 
-use super::form::{BuiltinForm, Form, Hooks, Ownership};
+use super::form::{BuiltinForm, Form, Hooks, Ownership, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
 use crate::verbs::write::metadata_mut;
 
@@ -58,9 +58,12 @@ fn describe(
         kind,
         ownership: Ownership {
             api_version: api_version.clone(),
-            types: Arc::new([(api_version.clone(), types)]),
-            main: ResetFields::new(described.reset),
-            status: ResetFields::new(status.map_or(&[], |sub| sub.reset)),
+            versions: Arc::new([VersionOwnership {
+                api_version: api_version.clone(),
+                types,
+                main: ResetFields::new(described.reset),
+                status: ResetFields::new(status.map_or(&[], |sub| sub.reset)),
+            }]),
             empty: Some(empty_object(kind)),
         },
         hooks: hooks(described.kind),

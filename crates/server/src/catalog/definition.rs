@@ -8,9 +8,10 @@ use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
 use schema::apply::{ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
+use schema::scale::ScalePaths;
 
 use super::builtin::CLEANUP_FINALIZER;
-use super::form::{CustomForm, Form, Ownership, Reads};
+use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Published, Resource, Source, Subresource};
 use super::version;
 use crate::conditions::{self, Condition};
@@ -53,8 +54,7 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         return Vec::new();
     }
     let compiled = compile(definition);
-    let types = compiled.iter().map(|version| (version.api_version.clone(), version.types.clone()));
-    let types: Arc<[(String, TypeRef)]> = types.collect();
+    let versions: Arc<[VersionOwnership]> = compiled.iter().map(Compiled::ownership).collect();
     let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
     let schemas: Arc<[_]> = schemas.collect();
     // A definition that never changed, in one version, has shaped all its objects itself.
@@ -66,7 +66,7 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         } else {
             Reads::Shaped { description: next_description(), schemas: schemas.clone() }
         };
-        describe(registry, definitions, definition, version, &types, reads)
+        describe(registry, definitions, definition, version, &versions, reads)
     };
     served.map(describe).collect()
 }
@@ -83,6 +83,19 @@ struct Compiled<'a> {
     api_version: String,
     schema: Option<Arc<schema::Schema>>,
     types: TypeRef,
+}
+
+impl Compiled<'_> {
+    fn ownership(&self) -> VersionOwnership {
+        let status = self.written.at(&["subresources", "status"]).is_some();
+        let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
+        VersionOwnership {
+            api_version: self.api_version.clone(),
+            types: self.types.clone(),
+            main: ResetFields::new(main),
+            status: ResetFields::new(&[&["spec"], &["metadata"]]),
+        }
+    }
 }
 
 /// Compiles all versions together, so that what is equal in them is kept once.
@@ -113,26 +126,25 @@ fn describe(
     definitions: &Arc<Cache>,
     definition: &Value,
     version: &Compiled<'_>,
-    types: &Arc<[(String, TypeRef)]>,
+    versions: &Arc<[VersionOwnership]>,
     reads: Reads,
 ) -> Resource {
     let group = text(definition, &["spec", "group"]);
     let status = version.written.at(&["subresources", "status"]).is_some();
-    let scale = version.written.at(&["subresources", "scale"]).is_some();
+    let scale = version.written.at(&["subresources", "scale"]).map(ScalePaths::of);
     let names = accepted_names(definition);
     let fields = selectable(version.written);
-    let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
+    let subresources = subresources(status, scale.is_some());
     let form = CustomForm {
         schema: version.schema.clone(),
         ownership: Ownership {
             api_version: version.api_version.clone(),
-            types: types.clone(),
-            main: ResetFields::new(main),
-            status: ResetFields::new(&[&["spec"], &["metadata"]]),
+            versions: versions.clone(),
             empty: None,
         },
         preserve_unknown: preserves_unknown(definition),
         status,
+        scale,
         reads,
     };
     Resource {
@@ -141,7 +153,7 @@ fn describe(
         cache: registry.cache(group, &names.plural, &fields),
         namespaced: text(definition, &["spec", "scope"]) == "Namespaced",
         verbs: VERBS.to_vec(),
-        subresources: subresources(status, scale),
+        subresources,
         form: Form::Custom(form),
         storage_api_version: format!("{group}/{}", storage_version(definition)).into(),
         source: Source::Definition {

@@ -15,6 +15,7 @@ use registry::Object;
 use schema::apply::{
     ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
 };
+use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::Resource;
@@ -83,6 +84,7 @@ pub struct CustomForm {
     pub ownership: Ownership,
     pub preserve_unknown: bool,
     pub status: bool,
+    pub scale: Option<ScalePaths>,
     pub reads: Reads,
 }
 
@@ -99,11 +101,19 @@ pub enum Reads {
 pub struct Ownership {
     /// The version that requests are in.
     pub api_version: String,
-    /// The types of the kind in all its versions.
-    pub types: Arc<[(String, TypeRef)]>,
-    pub main: ResetFields,
-    pub status: ResetFields,
+    /// All versions of the kind.
+    pub versions: Arc<[VersionOwnership]>,
     pub empty: Option<Value>,
+}
+
+/// What ownership needs to know of one version.
+pub struct VersionOwnership {
+    pub api_version: String,
+    pub types: TypeRef,
+    /// What writes to the resource itself cannot change.
+    pub main: ResetFields,
+    /// What writes to its status cannot change.
+    pub status: ResetFields,
 }
 
 /// One endpoint of a kind, as ownership sees it.
@@ -112,13 +122,23 @@ struct Endpoint<'a> {
     status: bool,
 }
 
+impl Endpoint<'_> {
+    fn version(&self, api_version: &str) -> Option<&VersionOwnership> {
+        self.ownership.versions.iter().find(|version| version.api_version == api_version)
+    }
+}
+
 impl Versions for Endpoint<'_> {
     fn type_of(&self, api_version: &str) -> Option<&TypeRef> {
-        self.ownership.types.iter().find(|(version, _)| version == api_version).map(|(_, types)| types)
+        self.version(api_version).map(|version| &version.types)
     }
 
-    fn reset_fields(&self, _api_version: &str) -> &ResetFields {
-        if self.status { &self.ownership.status } else { &self.ownership.main }
+    fn reset_fields(&self, api_version: &str) -> &ResetFields {
+        match self.version(api_version) {
+            Some(version) if self.status => &version.status,
+            Some(version) => &version.main,
+            None => ResetFields::none(),
+        }
     }
 
     fn empty(&self) -> Option<&Value> {
@@ -304,7 +324,7 @@ impl Form {
                     return errors;
                 }
                 let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
-                form.check(object, None, &mut errors);
+                form.check("", object, None, &mut errors);
                 errors
             }
         }
@@ -329,7 +349,7 @@ impl Form {
                 let wrong_type = validate_type(&call.resource, new);
                 if wrong_type.is_empty() {
                     errors.extend(validate_object_meta_update(metadata, before, &path));
-                    form.check(new, Some(old), &mut errors);
+                    form.check(subresource, new, Some(old), &mut errors);
                 }
                 errors.extend(wrong_type);
             }
@@ -478,13 +498,11 @@ impl CustomForm {
     }
 
     /// Everything that the schema finds wrong.
-    fn check(&self, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    fn check(&self, subresource: &str, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
         let Some(schema) = &self.schema else { return };
-        errors.extend(schema.validate_values(new, old));
-        errors.extend(schema.validate_embedded(new));
-        errors.extend(match old {
-            None => schema.validate_list_types(new),
-            Some(old) => schema.validate_list_types_update(new, old),
+        errors.extend(match (subresource, old) {
+            ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
+            _ => schema.validate(new, old, self.scale.as_ref()),
         });
     }
 
@@ -496,28 +514,38 @@ impl CustomForm {
     ) -> Result<Vec<String>, String> {
         let mut unknown = Vec::new();
         let own_kind = named.kind == resource.names.kind && named.version.group == resource.group;
-        match &self.schema {
-            Some(_) if own_kind && named.version.version != resource.version => {
-                // It will be refused for its version; what is told about its fields is that none is known.
-                schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
-                    .map_err(|error| error.to_string())?;
-                let members = value.as_object().into_iter().flat_map(Map::keys);
-                let known = ["apiVersion", "kind", "metadata"];
-                unknown.extend(members.filter(|key| !known.contains(key)).map(str::to_owned));
-                return Ok(unknown);
-            }
-            Some(schema) if own_kind && !self.preserve_unknown => {
-                schema
-                    .shape(value, Malformed::Reject, Some(&mut unknown))
-                    .map_err(|error| error.to_string())?;
+        let schema = if own_kind { self.schema_of(&named.version.to_string()) } else { None };
+        match schema {
+            Some(schema) if !self.preserve_unknown => {
+                let shaped = schema.shape(value, Malformed::Reject, Some(&mut unknown));
+                shaped.map_err(|error| error.to_string())?;
             }
             _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
                 .map_err(|error| error.to_string())?,
         }
-        if let Some(schema) = &self.schema {
+        if let Some(schema) = schema {
             schema.default(value);
+        } else if own_kind && self.schema.is_some() {
+            // A version that the definition does not have. It will be refused for that; of its fields none is
+            // known.
+            let members = value.as_object().into_iter().flat_map(Map::keys);
+            let known = ["apiVersion", "kind", "metadata"];
+            unknown.extend(members.filter(|key| !known.contains(key)).map(str::to_owned));
         }
         Ok(unknown)
+    }
+
+    /// The schema of one of the definition's versions.
+    fn schema_of(&self, api_version: &str) -> Option<&Arc<schema::Schema>> {
+        if api_version == self.ownership.api_version {
+            return self.schema.as_ref();
+        }
+        match &self.reads {
+            Reads::AsStored => None,
+            Reads::Shaped { schemas, .. } => {
+                schemas.iter().find(|(version, _)| version == api_version)?.1.as_ref()
+            }
+        }
     }
 }
 
