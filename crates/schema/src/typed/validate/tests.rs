@@ -217,7 +217,7 @@ fn quotas() {
         "ResourceQuota",
         r#"{"spec":{"scopes":["BestEffort"]}}"#,
         r#"{"spec":{}}"#,
-        &["spec.scopes: Invalid value: []: field is immutable"],
+        &["spec.scopes: Invalid value: null: field is immutable"],
     );
 }
 
