@@ -172,20 +172,30 @@ fn conditions(new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
 
 fn certificate(new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let encoded = text(new, &["status", "certificate"]);
-    if encoded.is_empty() || old.is_some_and(|old| text(old, &["status", "certificate"]) == encoded) {
+    // What was already there, or already wrong, may stay.
+    let before = old.map_or("", |old| text(old, &["status", "certificate"]));
+    if before == encoded || certificate_problem(before).is_some() {
         return;
+    }
+    if let Some(detail) = certificate_problem(encoded) {
+        let status = ROOT.field("status");
+        errors.push(FieldError::invalid(&status.field("certificate"), "<certificate data>", detail));
+    }
+}
+
+fn certificate_problem(encoded: &str) -> Option<String> {
+    if encoded.is_empty() {
+        return None;
     }
     let pem = go_base64::decode(encoded.as_bytes()).unwrap_or_default();
     let blocks = pem_blocks(&pem);
-    let detail = match blocks.iter().find(|kind| *kind != "CERTIFICATE") {
+    match blocks.iter().find(|kind| *kind != "CERTIFICATE") {
         Some(kind) => {
-            format!("only CERTIFICATE PEM blocks are allowed, found {}", meta::go_fmt::quote(kind))
+            Some(format!("only CERTIFICATE PEM blocks are allowed, found {}", meta::go_fmt::quote(kind)))
         }
-        None if blocks.is_empty() => "must contain at least one CERTIFICATE PEM block".to_owned(),
-        None => return,
-    };
-    let status = ROOT.field("status");
-    errors.push(FieldError::invalid(&status.field("certificate"), "<certificate data>", detail));
+        None if blocks.is_empty() => Some("must contain at least one CERTIFICATE PEM block".to_owned()),
+        None => None,
+    }
 }
 
 /// The types of the PEM blocks, in order.
