@@ -1,1 +1,165 @@
 //! Revisioned objects: keys, codecs, optimistic updates, paging, the watch cache.
+//!
+//! Knows what an object's metadata looks like, and nothing of HTTP, schemas, versions or users.
+//! All resources share one [`Registry`]; each has one [`Cache`], whatever the number of its versions.
+//!
+//! Upstream (the behaviour, not the shape): apiserver/pkg/storage/{etcd3,cacher}, v1.36.
+
+mod cache;
+pub mod codec;
+mod continue_token;
+mod feed;
+mod list;
+mod object;
+mod skim;
+mod watch;
+mod write;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::RwLock;
+use store::{Revision, Store};
+
+pub use cache::{Cache, Change, Entry, Event, FrameKey, Objects, Snapshot, join_key, label_bits};
+pub use continue_token::{ContinueToken, TokenError};
+pub use list::{At, Page, PageRequest};
+pub use object::{FieldPathSpec, FieldPaths, Object};
+pub use watch::{Start, Watcher};
+pub use write::NewObject;
+
+/// Every key starts with this, as in the reference's etcd.
+pub const KEY_ROOT: &str = "/registry/";
+
+/// What a caller of the registry can act on.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the object exists already")]
+    AlreadyExists,
+    /// The object is not what the writer believed; `None`: it is gone.
+    #[error("the object has been modified")]
+    Conflict(Option<Arc<Object>>),
+    #[error("the revision is older than what is kept")]
+    Expired { oldest: Revision },
+    #[error("the revision lies in the future")]
+    Future { current: Revision },
+    #[error("the object is too large to be stored")]
+    TooLarge { limit: usize },
+    #[error("a stored object cannot be read")]
+    Unreadable,
+    #[error("the store failed")]
+    Store(#[source] store::Error),
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Compacted { oldest } => Error::Expired { oldest },
+            store::Error::FutureRevision { current } => Error::Future { current },
+            store::Error::TooLarge { limit } => Error::TooLarge { limit },
+            other => Error::Store(other),
+        }
+    }
+}
+
+/// All objects of a control plane.
+pub struct Registry {
+    store: Arc<dyn Store>,
+    feed: Arc<feed::Feed>,
+}
+
+/// The keys of one resource: `/registry/<group>/<resource>/`, without the group where it is empty.
+pub fn resource_prefix(group: &str, resource: &str) -> Bytes {
+    let separator = if group.is_empty() { "" } else { "/" };
+    Bytes::from(format!("{KEY_ROOT}{group}{separator}{resource}/"))
+}
+
+impl Registry {
+    /// Starts following a store. The returned registry owns the task that does so, if there is one.
+    pub async fn start(store: Arc<dyn Store>) -> Result<Arc<Self>, Error> {
+        let feed = feed::Feed::start(&store).await?;
+        Ok(Arc::new(Registry { store, feed }))
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The cache of a resource; the same one for every caller.
+    ///
+    /// `fields` counts when the cache is made. A resource whose selectable fields change gets a new
+    /// cache through [`Registry::forget`].
+    pub fn cache(&self, group: &str, resource: &str, fields: &FieldPaths) -> Arc<Cache> {
+        self.feed.cache(resource_prefix(group, resource), fields)
+    }
+
+    /// Drops the cache of a resource that is no longer served.
+    pub fn forget(&self, cache: &Cache) {
+        self.feed.forget(cache);
+    }
+
+    /// Makes sure that a cache holds its resource, and everything that was acknowledged before this call.
+    pub async fn fresh(&self, cache: &Cache) -> Result<Revision, Error> {
+        self.load(cache).await?;
+        let current = self.store.current().await?;
+        self.feed.wait_for(current).await?;
+        Ok(self.feed.applied())
+    }
+
+    /// Makes sure that a cache holds its resource, at some state.
+    pub async fn any_state(&self, cache: &Cache) -> Result<Revision, Error> {
+        self.load(cache).await?;
+        Ok(self.feed.applied())
+    }
+
+    /// Waits until everything up to `revision` has reached the caches. The caller sets the deadline.
+    pub async fn wait_for(&self, revision: Revision) -> Result<(), Error> {
+        self.feed.wait_for(revision).await
+    }
+
+    pub fn applied(&self) -> Revision {
+        self.feed.applied()
+    }
+
+    async fn load(&self, cache: &Cache) -> Result<(), Error> {
+        if cache.loaded.initialized() {
+            return Ok(());
+        }
+        cache.loaded.get_or_try_init(|| self.read_all(cache)).await.map(|&()| ())
+    }
+
+    async fn read_all(&self, cache: &Cache) -> Result<(), Error> {
+        cache.start_loading();
+        let read =
+            self.store.range(store::Range::values(store::KeyRange::prefix(cache.prefix.clone()))).await;
+        let read = match read {
+            Ok(read) => read,
+            Err(error) => {
+                cache.stop_loading();
+                return Err(error.into());
+            }
+        };
+        let mut objects = Objects::new();
+        for kv in &read.kvs {
+            let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
+            let object = Object::new(&kv.value, kv.mod_revision, &cache.fields);
+            if let (Some(key), Some(object)) = (key, object) {
+                objects.insert(key.into(), cache::entry(Arc::new(object)));
+            } else {
+                tracing::error!(revision = kv.mod_revision.0, "a stored object cannot be read");
+            }
+        }
+        cache.finish_loading(objects, read.revision);
+        Ok(())
+    }
+
+    fn key(cache: &Cache, key: &str) -> Bytes {
+        let mut full = Vec::with_capacity(cache.prefix.len() + key.len());
+        full.extend_from_slice(&cache.prefix);
+        full.extend_from_slice(key.as_bytes());
+        Bytes::from(full)
+    }
+}
+
+/// The caches by prefix.
+pub(crate) type Caches = RwLock<std::collections::HashMap<Bytes, Arc<Cache>>>;

@@ -36,11 +36,16 @@ pub fn compare(
     new: Option<&Value>,
     reset: &ResetFields,
 ) -> Result<Delta, NotConforming> {
-    let delta = walk(ty.def(), old, new, Some(reset.root()))?;
-    Ok(Delta {
-        changed: FieldSet::from_sorted(delta.changed.children),
-        removed: FieldSet::from_sorted(delta.removed.children),
-    })
+    walk(ty.def(), old, new, Some(reset.root())).map(Branches::into_delta)
+}
+
+/// Compares all fields, those of the system included.
+pub(super) fn compare_all(
+    ty: &TypeRef,
+    old: Option<&Value>,
+    new: Option<&Value>,
+) -> Result<Delta, NotConforming> {
+    walk(ty.def(), old, new, None).map(Branches::into_delta)
 }
 
 /// Whether two values are the same, a number being the same whether written as integer or float.
@@ -86,6 +91,15 @@ struct Branches {
     removed: Branch,
 }
 
+impl Branches {
+    fn into_delta(self) -> Delta {
+        Delta {
+            changed: FieldSet::from_sorted(self.changed.children),
+            removed: FieldSet::from_sorted(self.removed.children),
+        }
+    }
+}
+
 fn walk(
     def: &TypeDef,
     old: Option<&Value>,
@@ -110,7 +124,7 @@ fn one_sided(def: &TypeDef, value: &Value, skip: Option<&Skip>) -> Result<Branch
             if map.atomic {
                 deep_check(def, value)?;
             } else {
-                branch.children.reserve_exact(object.len());
+                branch.children.reserve_exact(object.len() + 1); // and the mark of the node itself
                 members_of(map, object, skip, &mut branch)?;
             }
         }
@@ -135,10 +149,12 @@ fn members_of(
     let mut fields = Fields::of(map);
     for (name, value) in object.iter() {
         let below = skip.and_then(|skip| skip.member(name));
+        let def = fields.find(name)?;
         if below.is_some_and(Skip::is_all) {
+            deep_check(def, value)?;
             continue;
         }
-        let child = one_sided(fields.find(name)?, value, below)?;
+        let child = one_sided(def, value, below)?;
         branch.push(|| element::field(name), hide(child, below));
     }
     Ok(())
@@ -146,6 +162,7 @@ fn members_of(
 
 fn items_of(list: &ListDef, items: &[Value], branch: &mut Branch) -> Result<(), NotConforming> {
     let items = keyed(list, items)?;
+    branch.children.reserve_exact(items.len() + 1);
     let mut at = 0;
     while at < items.len() {
         let count = same_key(&items, at);
@@ -225,10 +242,12 @@ fn members(
     let mut branches = Branches::default();
     for (name, old, new) in zip(old, new) {
         let below = skip.and_then(|skip| skip.member(name));
+        let def = fields.find(name)?;
         if below.is_some_and(Skip::is_all) {
+            new.map_or(Ok(()), |new| deep_check(def, new))?; // not recorded, but has to conform
             continue;
         }
-        let child = walk(fields.find(name)?, old, new, below)?;
+        let child = walk(def, old, new, below)?;
         branches.changed.push(|| element::field(name), hide(child.changed, below));
         branches.removed.push(|| element::field(name), hide(child.removed, below));
     }

@@ -73,6 +73,21 @@ pub(super) fn item(list: &ListDef, value: &Value) -> Result<Text, ItemError> {
     }
 }
 
+/// Whether [`item`] would find an element, without making it.
+pub(super) fn has_item(list: &ListDef, value: &Value) -> bool {
+    match (&list.kind, value) {
+        (ListKind::Set, value) => !matches!(value, Value::Object(_) | Value::Array(_) | Value::Null),
+        (ListKind::Map(keys), Value::Object(object)) => {
+            let element = list.element.def().map.as_ref();
+            let default =
+                |key| element.and_then(|map| map.field(key)).is_some_and(|field| field.default.is_some());
+            keys.sorted.iter().any(|key| object.contains_key(key) || default(key))
+                && (element.is_some() || keys.sorted.iter().all(|key| object.contains_key(key)))
+        }
+        _ => false,
+    }
+}
+
 fn set_item(value: &Value) -> Result<Text, ItemError> {
     match value {
         Value::Object(_) => Err(ItemError::MapInSet),

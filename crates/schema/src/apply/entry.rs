@@ -87,6 +87,18 @@ impl Entry {
             && (self.operation == Operation::Apply || self.api_version == other.api_version)
     }
 
+    /// The same manager, owning nothing.
+    pub(super) fn without_fields(&self) -> Entry {
+        Entry {
+            manager: self.manager.clone(),
+            operation: self.operation,
+            api_version: self.api_version.clone(),
+            time: self.time.clone(),
+            fields: FieldSet::new(),
+            subresource: self.subresource.clone(),
+        }
+    }
+
     /// The text by which the reference sorts managers: JSON with the members in the order of its struct.
     pub(super) fn identifier(&self) -> String {
         let api_version = match self.operation {

@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 use meta::Text;
 
+use super::fieldset::FieldSet;
+
 /// Recorded for nobody: they identify the object or are set by the server.
 const SYSTEM: &[&[&str]] = &[
     &["apiVersion"],
@@ -24,10 +26,19 @@ const SYSTEM: &[&[&str]] = &[
     &["metadata", "uid"],
 ];
 
+/// Removes the system's own fields from a set; `metadata` as such counts as one.
+pub(super) fn strip_system(fields: &mut FieldSet) {
+    static STRIPPED: LazyLock<FieldSet> =
+        LazyLock::new(|| FieldSet::of_fields(SYSTEM.iter().copied().chain([["metadata"].as_slice()])));
+    fields.subtract(&STRIPPED);
+}
+
 /// Field paths to skip; always includes the system's own. Made once per resource.
 #[derive(Clone, Debug)]
 pub struct ResetFields {
     root: Skip,
+    /// Without the system's own.
+    given: Skip,
 }
 
 /// Invariant: `below` is strictly ascending by name.
@@ -48,12 +59,16 @@ impl ResetFields {
     /// # let _ = (main, status);
     /// ```
     pub fn new(paths: &[&[&str]]) -> Self {
-        let mut root = Skip::default();
-        for path in SYSTEM.iter().chain(paths) {
+        let mut given = Skip::default();
+        for path in paths {
+            given.add(path);
+        }
+        let mut root = given.clone();
+        for path in SYSTEM {
             root.add(path);
         }
         root.enter("metadata").container = true;
-        ResetFields { root }
+        ResetFields { root, given }
     }
 
     /// Only the system's own fields.
@@ -64,6 +79,10 @@ impl ResetFields {
 
     pub(super) fn root(&self) -> &Skip {
         &self.root
+    }
+
+    pub(super) fn root_with_system(&self) -> &Skip {
+        &self.given
     }
 }
 

@@ -3,13 +3,13 @@
 //! Upstream: structured-merge-diff/v6/typed/{validate,tofieldset}.go, v1.36. The order of several errors
 //! is that of the sorted members; the reference has a random one.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fmt;
 
 use meta::{Map, Text, Value};
 
 use super::compare::{Branch, Fields};
-use super::element::{self, PathElement};
+use super::element;
 use super::fieldset::FieldSet;
 use super::go_text;
 use super::reset::{ResetFields, Skip};
@@ -57,6 +57,9 @@ pub enum Duplicates {
 
 /// Checks a value against its type, to the reference's words.
 pub fn validate(ty: &TypeRef, value: &Value, duplicates: Duplicates) -> Result<(), TypeErrors> {
+    if duplicates == Duplicates::Allowed && conforms(ty.def(), value) {
+        return Ok(()); // the usual case, without the bookkeeping for messages
+    }
     let mut check = Check { duplicates, path: Vec::new(), errors: Vec::new() };
     check.value(ty.def(), value);
     if check.errors.is_empty() { Ok(()) } else { Err(TypeErrors(check.errors)) }
@@ -96,45 +99,99 @@ pub(super) fn conforms(def: &TypeDef, value: &Value) -> bool {
             let element = list.element.def();
             items
                 .iter()
-                .all(|item| (!associative || element::item(list, item).is_ok()) && conforms(element, item))
+                .all(|item| (!associative || element::has_item(list, item)) && conforms(element, item))
         }
         _ => true,
     }
 }
 
-/// The set of fields that a value mentions: leaves, list items, and members of maps.
+/// The set of fields that a value mentions, but for those of `reset`: leaves, list items, members of maps.
 pub fn field_set(ty: &TypeRef, value: &Value, reset: &ResetFields) -> FieldSet {
-    FieldSet::from_sorted(mentioned(ty.def(), value, Some(reset.root())).children)
+    FieldSet::from_sorted(Mentions::default().of(ty.def(), value, Some(reset.root())).children)
 }
 
-fn mentioned(def: &TypeDef, value: &Value, skip: Option<&Skip>) -> Branch {
-    let mut branch = Branch::default();
-    match (def.shape_of(value), &def.map, &def.list) {
-        (Some(Shape::Scalar), ..) => branch.member = true,
-        (Some(Shape::Map), Some(map), _) if map.atomic => branch.member = true,
-        (Some(Shape::Map), Some(map), _) => mention_members(map, value.as_object(), skip, &mut branch),
-        (Some(Shape::List), _, Some(list)) if matches!(list.kind, ListKind::Atomic) => branch.member = true,
-        (Some(Shape::List), _, Some(list)) => {
-            mention_items(list, value.as_array().unwrap_or_default(), &mut branch);
-        }
-        _ => {}
+/// Checks an applied configuration and finds the fields it mentions, those of the system included.
+pub(super) fn configured_fields(
+    ty: &TypeRef,
+    config: &Value,
+    reset: &ResetFields,
+) -> Result<FieldSet, TypeErrors> {
+    if !conforms(ty.def(), config) {
+        validate(ty, config, Duplicates::Refused)?;
     }
-    branch
+    let mut mentions = Mentions::default();
+    let branch = mentions.of(ty.def(), config, Some(reset.root_with_system()));
+    if mentions.duplicates || mentions.skipped {
+        validate(ty, config, Duplicates::Refused)?;
+    }
+    Ok(FieldSet::from_sorted(branch.children))
 }
 
-fn mention_members(map: &MapDef, object: Option<&Map>, skip: Option<&Skip>, branch: &mut Branch) {
-    for (name, value) in object.into_iter().flat_map(Map::iter) {
-        let below = skip.and_then(|skip| skip.member(name));
-        if below.is_some_and(Skip::is_all) {
-            continue;
+/// As [`field_set`], with everything.
+pub(super) fn all_fields(ty: &TypeRef, value: &Value) -> FieldSet {
+    FieldSet::from_sorted(Mentions::default().of(ty.def(), value, None).children)
+}
+
+#[derive(Default)]
+struct Mentions {
+    /// Whether a set or list map has several items with the same key.
+    duplicates: bool,
+    /// Whether there was something to skip, where duplicates would not be noticed.
+    skipped: bool,
+}
+
+impl Mentions {
+    fn of(&mut self, def: &TypeDef, value: &Value, skip: Option<&Skip>) -> Branch {
+        let mut branch = Branch::default();
+        match (def.shape_of(value), &def.map, &def.list) {
+            (Some(Shape::Scalar), ..) => branch.member = true,
+            (Some(Shape::Map), Some(map), _) if map.atomic => branch.member = true,
+            (Some(Shape::Map), Some(map), _) => self.members(map, value.as_object(), skip, &mut branch),
+            (Some(Shape::List), _, Some(list)) if matches!(list.kind, ListKind::Atomic) => {
+                branch.member = true;
+            }
+            (Some(Shape::List), _, Some(list)) => {
+                self.items(list, value.as_array().unwrap_or_default(), &mut branch);
+            }
+            _ => {}
         }
-        let field = map.field(name);
-        let ty = field.map(|field| &field.ty).or(map.additional.as_ref());
-        let mut child = ty.map(|ty| mentioned(ty.def(), value, below)).unwrap_or_default();
-        // A declared container is no field of its own unless there is nothing in it.
-        child.member |= field.is_none() || is_hollow(value);
-        child.member &= !below.is_some_and(Skip::hides_container);
-        branch.push(|| element::field(name), child);
+        branch
+    }
+
+    fn members(&mut self, map: &MapDef, object: Option<&Map>, skip: Option<&Skip>, branch: &mut Branch) {
+        branch.children.reserve_exact(object.map_or(0, Map::len) + 1);
+        for (name, value) in object.into_iter().flat_map(Map::iter) {
+            let below = skip.and_then(|skip| skip.member(name));
+            if below.is_some_and(Skip::is_all) {
+                self.skipped = true;
+                continue;
+            }
+            let field = map.field(name);
+            let ty = field.map(|field| &field.ty).or(map.additional.as_ref());
+            let mut child = ty.map(|ty| self.of(ty.def(), value, below)).unwrap_or_default();
+            // A declared container is no field of its own unless there is nothing in it.
+            child.member |= field.is_none() || is_hollow(value);
+            child.member &= !below.is_some_and(Skip::hides_container);
+            branch.push(|| element::field(name), child);
+        }
+    }
+
+    fn items(&mut self, list: &ListDef, items: &[Value], branch: &mut Branch) {
+        // An item without an element is none that anybody can own, but makes the list one that has items.
+        let keyed = items.iter().map(|item| (element::item(list, item).unwrap_or_default(), item));
+        let mut keyed: Vec<(Text, &Value)> = keyed.collect();
+        keyed.sort_by(|left, right| left.0.cmp(&right.0));
+        branch.children.reserve_exact(keyed.len() + 1);
+        for same_key in keyed.chunk_by(|left, right| left.0 == right.0) {
+            let mut child = if let [(_, item)] = same_key {
+                self.of(list.element.def(), item, None)
+            } else {
+                self.duplicates = true;
+                Branch::default() // duplicates are owned together, as one leaf
+            };
+            child.member = true;
+            branch.push(|| same_key[0].0.clone(), child);
+        }
     }
 }
 
@@ -142,32 +199,36 @@ fn is_hollow(value: &Value) -> bool {
     matches!(value, Value::Null) || value.as_object().is_some_and(Map::is_empty)
 }
 
-fn mention_items(list: &ListDef, items: &[Value], branch: &mut Branch) {
-    let mut keyed: Vec<(Text, &Value)> =
-        items.iter().filter_map(|item| Some((element::item(list, item).ok()?, item))).collect();
-    keyed.sort_by(|left, right| left.0.cmp(&right.0));
-    for same_key in keyed.chunk_by(|left, right| left.0 == right.0) {
-        let mut child = match same_key {
-            [(_, item)] => mentioned(list.element.def(), item, None),
-            _ => Branch::default(), // duplicates are owned together, as one leaf
-        };
-        child.member = true;
-        branch.push(|| same_key[0].0.clone(), child);
+/// A step of the path to what is being checked; it becomes text only for an error.
+enum Step<'a> {
+    Field(&'a str),
+    Index(usize),
+    Item(Text),
+}
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Index(index) => write!(f, "[{index}]"),
+            Step::Item(element) => f.write_str(&element::display(element)),
+        }
     }
 }
 
-struct Check {
+struct Check<'a> {
     duplicates: Duplicates,
-    path: Vec<String>,
+    path: Vec<Step<'a>>,
     errors: Vec<TypeError>,
 }
 
-impl Check {
+impl<'a> Check<'a> {
     fn fail(&mut self, message: String) {
-        self.errors.push(TypeError { path: self.path.concat(), message });
+        let path = self.path.iter().map(Step::to_string).collect();
+        self.errors.push(TypeError { path, message });
     }
 
-    fn value(&mut self, def: &TypeDef, value: &Value) {
+    fn value(&mut self, def: &TypeDef, value: &'a Value) {
         match (def.shape_of(value), &def.map, &def.list, def.scalar) {
             (Some(Shape::Map), Some(map), ..) => match value {
                 Value::Object(object) => self.members(map, object),
@@ -200,41 +261,41 @@ impl Check {
         });
     }
 
-    fn members(&mut self, map: &MapDef, object: &Map) {
+    fn members(&mut self, map: &MapDef, object: &'a Map) {
+        let mut fields = Fields::of(map);
         for (name, value) in object.iter() {
-            self.path.push(format!(".{name}"));
-            let ty = map.member(name);
-            match ty {
-                Some(ty) => self.value(ty.def(), value),
-                None => self.fail("field not declared in schema".to_owned()),
-            }
-            self.path.pop();
-            if ty.is_none() {
+            self.path.push(Step::Field(name));
+            let Ok(def) = fields.find(name) else {
+                self.fail("field not declared in schema".to_owned());
+                self.path.pop();
                 return; // the reference looks no further in this map
-            }
+            };
+            self.value(def, value);
+            self.path.pop();
         }
     }
 
-    fn items(&mut self, list: &ListDef, items: &[Value]) {
-        let mut seen = BTreeSet::new();
+    fn items(&mut self, list: &ListDef, items: &'a [Value]) {
+        let mut seen = HashSet::new();
         for (position, item) in items.iter().enumerate() {
-            let shown = if matches!(list.kind, ListKind::Atomic) {
-                PathElement::Index(i64::try_from(position).unwrap_or(i64::MAX)).to_string()
-            } else {
-                match element::item(list, item) {
+            let step = match &list.kind {
+                ListKind::Atomic => Step::Index(position),
+                _ => match element::item(list, item) {
                     Err(error) => return self.fail(format!("element {position}: {error}")),
-                    Ok(key) => {
-                        let shown = element::display(&key);
-                        if !seen.insert(key) && self.duplicates == Duplicates::Refused {
-                            self.fail(format!("duplicate entries for key {shown}"));
+                    Ok(element) => {
+                        if !seen.insert(element.clone()) && self.duplicates == Duplicates::Refused {
+                            self.fail(format!("duplicate entries for key {}", element::display(&element)));
                         }
-                        shown
+                        Step::Item(element)
                     }
-                }
+                },
             };
-            self.path.push(shown);
+            self.path.push(step);
             self.value(list.element.def(), item);
             self.path.pop();
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,399 @@
+//! The watch cache of one resource: its objects in key order, and the recent changes to them.
+//!
+//! One writer (the feed) applies changes in revision order. Readers take a snapshot, which is a reference to
+//! an immutable map, and hold no lock while they work. Watchers hold a cursor into the ring of recent
+//! changes and nothing else, so that a thousand of them cost no memory per change and a slow one costs
+//! nobody anything: when it has fallen out of the ring it goes on from the store's history
+//! (see [`crate::watch`]).
+//!
+//! A cache is cold until somebody asks for its resource; a definition that nobody uses costs nothing.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use imbl::OrdMap;
+use meta::Text;
+use parking_lot::{Mutex, RwLock};
+use store::Revision;
+use tokio::sync::Notify;
+
+use crate::object::{FieldPaths, Object};
+
+/// Bound: changes kept in the ring of one resource.
+const RING_EVENTS: usize = 8192;
+/// Bound: bytes of replaced and removed objects that the ring of one resource keeps alive.
+const RING_BYTES: usize = 16 << 20;
+/// Bound: older states kept for lists that are read page by page.
+const PAGING_SNAPSHOTS: usize = 8;
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Added,
+    Modified,
+    Deleted,
+}
+
+/// One change of one object, shared by all who watch.
+#[derive(Debug)]
+pub struct Event {
+    pub change: Change,
+    pub revision: Revision,
+    /// The object after the change; of a deletion, the last state under the revision of the deletion.
+    pub object: Arc<Object>,
+    /// The object before the change.
+    pub previous: Option<Arc<Object>>,
+    frames: Frames,
+}
+
+impl Event {
+    pub(crate) fn new(
+        change: Change,
+        revision: Revision,
+        object: Arc<Object>,
+        previous: Option<Arc<Object>>,
+    ) -> Self {
+        Event { change, revision, object, previous, frames: Frames::default() }
+    }
+
+    /// The encoded event for one way of showing it (see [`FrameKey`]), made once and shared.
+    pub fn frame(&self, key: &FrameKey, encode: impl FnOnce() -> Bytes) -> Bytes {
+        self.frames.get(key, encode)
+    }
+}
+
+/// A way of showing an event: which change a watcher sees it as, in which version and form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameKey {
+    pub change: Change,
+    /// Names version and form; equal texts must mean equal bytes.
+    pub form: Arc<str>,
+}
+
+/// Encoded events. Nearly always there is one form, which needs no lock.
+#[derive(Debug, Default)]
+struct Frames {
+    first: OnceLock<(FrameKey, Bytes)>,
+    others: Mutex<Vec<(FrameKey, Bytes)>>,
+}
+
+impl Frames {
+    fn get(&self, key: &FrameKey, encode: impl FnOnce() -> Bytes) -> Bytes {
+        let mut encode = Some(encode);
+        let mut make = || encode.take().map_or_else(Bytes::new, |encode| encode());
+        let (first_key, first) = self.first.get_or_init(|| (key.clone(), make()));
+        if first_key == key {
+            return first.clone();
+        }
+        let mut others = self.others.lock();
+        if let Some((_, frame)) = others.iter().find(|(other, _)| other == key) {
+            return frame.clone();
+        }
+        let frame = make();
+        others.push((key.clone(), frame.clone()));
+        frame
+    }
+}
+
+/// An object in the map, with a summary of its labels beside it so that most objects that a selector does
+/// not match are passed over without being touched.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub object: Arc<Object>,
+    label_bits: u64,
+}
+
+impl Entry {
+    fn new(object: Arc<Object>) -> Self {
+        let label_bits = object.labels().iter().fold(0, |bits, (key, value)| bits | label_bits(key, value));
+        Entry { object, label_bits }
+    }
+
+    /// False only when the object certainly lacks one of the labels that `bits` was made of.
+    pub fn may_have(&self, bits: u64) -> bool {
+        self.label_bits & bits == bits
+    }
+}
+
+/// A summary of one label: two of 64 bits.
+pub fn label_bits(key: &str, value: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64; // FNV-1a: short inputs, no secrets
+    for byte in key.bytes().chain([b'=']).chain(value.bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    (1 << (hash & 63)) | (1 << ((hash >> 32) & 63))
+}
+
+/// The objects of a resource by `namespace/name` or `name`.
+pub type Objects = OrdMap<Text, Entry>;
+
+/// A consistent state of a resource.
+#[derive(Clone)]
+pub struct Snapshot {
+    pub objects: Objects,
+    /// Everything up to here is in it, and nothing after.
+    pub revision: Revision,
+    /// The cursor of a watch that goes on from this state.
+    pub cursor: u64,
+}
+
+/// See the module's description.
+pub struct Cache {
+    /// All keys of the resource start with this.
+    pub prefix: Bytes,
+    pub fields: FieldPaths,
+    state: RwLock<State>,
+    changed: Arc<Notify>,
+    pub(crate) loaded: tokio::sync::OnceCell<()>,
+}
+
+struct State {
+    phase: Phase,
+    objects: Objects,
+    /// The revision of the newest change applied here.
+    revision: Revision,
+    ring: VecDeque<Arc<Event>>,
+    /// The cursor of the ring's first event.
+    ring_start: u64,
+    /// Changes up to and including this revision are not in the ring any more.
+    ring_floor: Revision,
+    ring_bytes: usize,
+    paging: VecDeque<(Revision, Objects)>,
+}
+
+enum Phase {
+    /// Nobody asked yet: changes are not kept.
+    Cold,
+    /// The objects are being read: changes wait.
+    Loading(Vec<store::EventBatch>),
+    Ready,
+}
+
+/// What a watcher at a cursor finds.
+pub enum Tail {
+    Events(Vec<Arc<Event>>),
+    /// The ring has moved on past the cursor.
+    FellBehind,
+}
+
+impl Cache {
+    pub(crate) fn new(prefix: Bytes, fields: FieldPaths) -> Self {
+        Cache {
+            prefix,
+            fields,
+            state: RwLock::new(State {
+                phase: Phase::Cold,
+                objects: OrdMap::new(),
+                revision: Revision(0),
+                ring: VecDeque::new(),
+                ring_start: 0,
+                ring_floor: Revision(0),
+                ring_bytes: 0,
+                paging: VecDeque::new(),
+            }),
+            changed: Arc::new(Notify::new()),
+            loaded: tokio::sync::OnceCell::new(),
+        }
+    }
+
+    /// The current object, which the caller knows to be fresh enough.
+    pub fn get(&self, key: &str) -> Option<Arc<Object>> {
+        self.state.read().objects.get(key).map(|entry| entry.object.clone())
+    }
+
+    /// The current state. `applied` is a revision that the feed is known to have passed.
+    pub fn snapshot(&self, applied: Revision) -> Snapshot {
+        let state = self.state.read();
+        Snapshot {
+            objects: state.objects.clone(),
+            revision: state.revision.max(applied),
+            cursor: state.next_cursor(),
+        }
+    }
+
+    /// The state at an older revision, if it is still known.
+    pub fn snapshot_at(&self, revision: Revision) -> Option<Objects> {
+        let state = self.state.read();
+        if state.revision <= revision {
+            return Some(state.objects.clone());
+        }
+        state.paging.iter().find(|(kept, _)| *kept == revision).map(|(_, objects)| objects.clone())
+    }
+
+    /// Keeps a state for the pages that follow.
+    pub fn keep_for_paging(&self, revision: Revision, objects: Objects) {
+        let mut state = self.state.write();
+        if state.paging.iter().any(|(kept, _)| *kept == revision) {
+            return;
+        }
+        if state.paging.len() == PAGING_SNAPSHOTS {
+            state.paging.pop_front();
+        }
+        state.paging.push_back((revision, objects));
+    }
+
+    pub fn len(&self) -> usize {
+        self.state.read().objects.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cursor of the first change after `revision`, or `None` when the ring does not reach back so far.
+    pub fn cursor_after(&self, revision: Revision) -> Option<u64> {
+        let state = self.state.read();
+        if revision < state.ring_floor {
+            return None;
+        }
+        let skipped = state.ring.partition_point(|event| event.revision <= revision);
+        Some(state.ring_start + skipped as u64)
+    }
+
+    /// The changes from a cursor on: about `limit`, but never only some of one revision.
+    pub fn tail(&self, cursor: u64, limit: usize) -> Tail {
+        let state = self.state.read();
+        let Some(skipped) = cursor.checked_sub(state.ring_start) else {
+            return Tail::FellBehind;
+        };
+        let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+        let mut events: Vec<Arc<Event>> = Vec::new();
+        for event in state.ring.iter().skip(skipped) {
+            let complete = events.last().is_some_and(|last| last.revision != event.revision);
+            if events.len() >= limit && complete {
+                break;
+            }
+            events.push(event.clone());
+        }
+        Tail::Events(events)
+    }
+
+    /// Resolves at the next change. To miss none, call it before looking.
+    pub fn changed(&self) -> tokio::sync::futures::OwnedNotified {
+        self.changed.clone().notified_owned()
+    }
+
+    /// The change that a write at `revision` made to `key`, if the ring still has it.
+    pub(crate) fn event_at(&self, revision: Revision, key: &str) -> Option<Arc<Event>> {
+        let state = self.state.read();
+        let from = state.ring.partition_point(|event| event.revision < revision);
+        let same = state.ring.iter().skip(from).take_while(|event| event.revision == revision);
+        same.filter(|event| object_key(&event.object) == key).cloned().next()
+    }
+
+    /// From now on changes are kept. Called once, by the loader.
+    pub(crate) fn start_loading(&self) {
+        self.state.write().phase = Phase::Loading(Vec::new());
+    }
+
+    pub(crate) fn stop_loading(&self) {
+        self.state.write().phase = Phase::Cold;
+    }
+
+    /// Takes the objects read at `revision` and applies what happened since.
+    pub(crate) fn finish_loading(&self, objects: Objects, revision: Revision) {
+        let mut state = self.state.write();
+        state.objects = objects;
+        state.revision = revision;
+        state.ring_floor = revision;
+        let phase = std::mem::replace(&mut state.phase, Phase::Ready);
+        if let Phase::Loading(waiting) = phase {
+            for batch in waiting.iter().filter(|batch| batch.revision > revision) {
+                state.apply(batch, &self.prefix, &self.fields);
+            }
+        }
+    }
+
+    /// Applies one batch of changes, of which only those of this resource are taken.
+    pub(crate) fn apply(&self, batch: &store::EventBatch) {
+        {
+            let mut state = self.state.write();
+            match &mut state.phase {
+                Phase::Cold => return,
+                Phase::Loading(waiting) => {
+                    waiting.push(batch.clone());
+                    return;
+                }
+                Phase::Ready => state.apply(batch, &self.prefix, &self.fields),
+            }
+        }
+        self.changed.notify_waiters();
+    }
+}
+
+impl State {
+    fn next_cursor(&self) -> u64 {
+        self.ring_start + self.ring.len() as u64
+    }
+
+    fn apply(&mut self, batch: &store::EventBatch, prefix: &Bytes, fields: &FieldPaths) {
+        for event in batch.events.iter().filter(|event| event.kv.key.starts_with(prefix)) {
+            let Ok(key) = std::str::from_utf8(&event.kv.key[prefix.len()..]) else {
+                continue; // no writer of ours makes such a key
+            };
+            let previous = self.objects.get(key).map(|entry| entry.object.clone());
+            let text = match event.kind {
+                store::EventKind::Put => &event.kv.value,
+                store::EventKind::Delete => match &previous {
+                    Some(previous) => previous.bytes(),
+                    None => continue,
+                },
+            };
+            let Some(object) = Object::new(text, batch.revision, fields).map(Arc::new) else {
+                tracing::error!(key, revision = batch.revision.0, "a stored object cannot be read");
+                continue;
+            };
+            let change = match (event.kind, &previous) {
+                (store::EventKind::Delete, _) => Change::Deleted,
+                (_, None) => Change::Added,
+                (_, Some(_)) => Change::Modified,
+            };
+            if change == Change::Deleted {
+                self.objects.remove(key);
+            } else {
+                self.objects.insert(key.into(), Entry::new(object.clone()));
+            }
+            self.push(Arc::new(Event::new(change, batch.revision, object, previous)));
+        }
+        self.revision = batch.revision;
+    }
+
+    fn push(&mut self, event: Arc<Event>) {
+        self.ring_bytes += kept_alive_by(&event);
+        self.ring.push_back(event);
+        while self.ring.len() > RING_EVENTS || self.ring_bytes > RING_BYTES {
+            let Some(oldest) = self.ring.pop_front() else { return };
+            self.ring_bytes -= kept_alive_by(&oldest);
+            self.ring_floor = oldest.revision;
+            self.ring_start += 1;
+        }
+    }
+}
+
+/// The bytes of old objects that an event holds.
+fn kept_alive_by(event: &Event) -> usize {
+    event.previous.as_ref().map_or(0, |previous| previous.bytes().len())
+        + if event.change == Change::Deleted { event.object.bytes().len() } else { 0 }
+}
+
+/// The key of an object below its resource's prefix.
+pub(crate) fn object_key(object: &Object) -> Text {
+    join_key(object.namespace(), object.name())
+}
+
+/// The key of a name below its resource's prefix; `namespace` is empty for objects of the cluster.
+pub fn join_key(namespace: &str, name: &str) -> Text {
+    if namespace.is_empty() {
+        return name.into();
+    }
+    let mut key = Text::with_capacity(namespace.len() + 1 + name.len());
+    key.push_str(namespace);
+    key.push('/');
+    key.push_str(name);
+    key
+}
+
+pub(crate) fn entry(object: Arc<Object>) -> Entry {
+    Entry::new(object)
+}

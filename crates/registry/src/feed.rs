@@ -1,0 +1,150 @@
+//! Carries every change of the store to the caches, in order.
+//!
+//! A local store calls us before it answers the writer, so a read that follows a write through the same
+//! process finds it without waiting. A shared store (etcd) is followed by one watch over all keys.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use store::{EventBatch, KeyRange, Observer, Revision, Store, WatchMessage};
+use tokio::sync::Notify;
+
+use crate::cache::Cache;
+use crate::object::FieldPaths;
+use crate::{Caches, Error, KEY_ROOT};
+
+pub(crate) struct Feed {
+    caches: Caches,
+    applied: AtomicU64,
+    advanced: Notify,
+    follower: parking_lot::Mutex<Option<tokio::task::JoinHandle<()>>>,
+}
+
+impl Feed {
+    pub(crate) async fn start(store: &Arc<dyn Store>) -> Result<Arc<Self>, Error> {
+        let feed = Arc::new(Feed {
+            caches: Caches::default(),
+            applied: AtomicU64::new(0),
+            advanced: Notify::new(),
+            follower: parking_lot::Mutex::new(None),
+        });
+        if let Some(revision) = store.observe(feed.clone()) {
+            feed.advance(revision);
+        } else {
+            let current = store.current().await?;
+            feed.advance(current);
+            let follower = tokio::spawn(follow(feed.clone(), store.clone(), current));
+            *feed.follower.lock() = Some(follower);
+        }
+        Ok(feed)
+    }
+
+    pub(crate) fn cache(&self, prefix: Bytes, fields: &FieldPaths) -> Arc<Cache> {
+        if let Some(cache) = self.caches.read().get(&prefix) {
+            return cache.clone();
+        }
+        let mut caches = self.caches.write();
+        caches.entry(prefix.clone()).or_insert_with(|| Arc::new(Cache::new(prefix, fields.clone()))).clone()
+    }
+
+    pub(crate) fn forget(&self, cache: &Cache) {
+        self.caches.write().remove(&cache.prefix);
+    }
+
+    pub(crate) fn applied(&self) -> Revision {
+        Revision(self.applied.load(Ordering::Acquire))
+    }
+
+    pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), Error> {
+        while self.applied() < revision {
+            let advanced = self.advanced.notified();
+            if self.applied() >= revision {
+                break;
+            }
+            advanced.await;
+        }
+        Ok(())
+    }
+
+    fn advance(&self, revision: Revision) {
+        self.applied.fetch_max(revision.0, Ordering::AcqRel);
+        self.advanced.notify_waiters();
+    }
+
+    fn apply(&self, batch: &EventBatch) {
+        if let [event] = &batch.events[..] {
+            // The usual transaction: one object.
+            if let Some(cache) = self.cache_of(&event.kv.key) {
+                cache.apply(batch);
+            }
+        } else {
+            let mut touched: Vec<Arc<Cache>> = Vec::new();
+            for event in &batch.events {
+                if let Some(cache) = self.cache_of(&event.kv.key)
+                    && !touched.iter().any(|other| Arc::ptr_eq(other, &cache))
+                {
+                    touched.push(cache);
+                }
+            }
+            for cache in touched {
+                cache.apply(batch);
+            }
+        }
+        self.advance(batch.revision);
+    }
+
+    /// The cache that a key belongs to: `/registry/<group with a dot>/<resource>/…` or
+    /// `/registry/<resource>/…`. Groups of definitions always have a dot, resources never.
+    fn cache_of(&self, key: &[u8]) -> Option<Arc<Cache>> {
+        let path = key.strip_prefix(KEY_ROOT.as_bytes())?;
+        let first = memchr::memchr(b'/', path)?;
+        let mut end = first;
+        if memchr::memchr(b'.', &path[..first]).is_some() {
+            end += 1 + memchr::memchr(b'/', &path[first + 1..])?;
+        }
+        self.caches.read().get(&key[..KEY_ROOT.len() + end + 1]).cloned()
+    }
+}
+
+impl Observer for Feed {
+    fn committed(&self, batch: &Arc<EventBatch>) {
+        self.apply(batch);
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        if let Some(follower) = self.follower.lock().take() {
+            follower.abort();
+        }
+    }
+}
+
+/// Follows a store that other processes write to. Ends only with the process: a broken watch is opened
+/// again where it ended.
+async fn follow(feed: Arc<Feed>, store: Arc<dyn Store>, mut after: Revision) {
+    loop {
+        let opened = store.watch(KeyRange::prefix(KEY_ROOT), after).await;
+        match opened {
+            Ok(mut watch) => loop {
+                match watch.next().await {
+                    Ok(WatchMessage::Events(batch)) => {
+                        after = batch.revision;
+                        feed.apply(&batch);
+                    }
+                    Ok(WatchMessage::Progress(revision)) => {
+                        after = after.max(revision);
+                        feed.advance(revision);
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "the watch on the store ended; opening it again");
+                        break;
+                    }
+                }
+            },
+            Err(error) => tracing::warn!(%error, "the store cannot be watched; trying again"),
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+}

@@ -1,0 +1,144 @@
+//! Reading a page of a resource's objects at one consistent state.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use meta::Text;
+use store::{KeyRange, Range, Revision};
+
+use crate::cache::{self, Cache, Entry, Objects};
+use crate::object::Object;
+use crate::{Error, Registry};
+
+/// Bound: objects read from the store at once when an older state is no longer in memory.
+const STORE_READ_OBJECTS: usize = 500;
+
+/// Which part of a resource is asked for.
+#[derive(Clone, Debug)]
+pub struct PageRequest {
+    /// Empty: all namespaces, or a resource of the cluster.
+    pub namespace: Text,
+    /// The first key to look at, below the namespace; empty: from the beginning.
+    pub start: Text,
+    /// At most so many objects; 0: all.
+    pub limit: usize,
+    pub at: At,
+}
+
+/// At which state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The newest one, with everything that was acknowledged before the request.
+    Fresh,
+    /// Whatever is at hand.
+    Any,
+    /// At hand, but not older than this.
+    NotOlderThan(Revision),
+    Exactly(Revision),
+}
+
+/// What was found.
+pub struct Page {
+    pub objects: Vec<Arc<Object>>,
+    /// The state it was read at.
+    pub revision: Revision,
+    /// The key of the last object looked at, below the namespace, when there are more behind it.
+    pub last: Option<Text>,
+    /// How many are behind it; known only when nothing was filtered.
+    pub remaining: Option<usize>,
+}
+
+impl Registry {
+    /// Reads a page. `matches` is asked for every object in key order; without it all are taken.
+    pub async fn page(
+        &self,
+        cache: &Cache,
+        request: &PageRequest,
+        matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
+    ) -> Result<Page, Error> {
+        let (objects, revision) = self.state(cache, request.at).await?;
+        let page = page_of(&objects, request, matches, revision);
+        if page.last.is_some() {
+            cache.keep_for_paging(revision, objects);
+        }
+        Ok(page)
+    }
+
+    /// The whole resource at a state.
+    async fn state(&self, cache: &Cache, at: At) -> Result<(Objects, Revision), Error> {
+        let applied = match at {
+            At::Fresh => self.fresh(cache).await?,
+            At::Any => self.any_state(cache).await?,
+            At::NotOlderThan(revision) => {
+                self.any_state(cache).await?;
+                self.wait_for(revision).await?;
+                self.applied()
+            }
+            At::Exactly(revision) => return Ok((self.state_at(cache, revision).await?, revision)),
+        };
+        let snapshot = cache.snapshot(applied);
+        Ok((snapshot.objects, snapshot.revision))
+    }
+
+    /// An older state: from memory if it is still there, else from the store's history.
+    async fn state_at(&self, cache: &Cache, revision: Revision) -> Result<Objects, Error> {
+        self.any_state(cache).await?;
+        self.wait_for(revision).await?;
+        match cache.snapshot_at(revision) {
+            Some(objects) => Ok(objects),
+            None => self.state_from_history(cache, revision).await,
+        }
+    }
+
+    async fn state_from_history(&self, cache: &Cache, revision: Revision) -> Result<Objects, Error> {
+        let mut keys = KeyRange::prefix(cache.prefix.clone());
+        let mut objects = Objects::new();
+        loop {
+            let read = self
+                .store()
+                .range(Range::values(keys.clone()).at(revision).limit(STORE_READ_OBJECTS))
+                .await?;
+            for kv in &read.kvs {
+                let object =
+                    Object::new(&kv.value, kv.mod_revision, &cache.fields).ok_or(Error::Unreadable)?;
+                let key =
+                    std::str::from_utf8(&kv.key[cache.prefix.len()..]).map_err(|_| Error::Unreadable)?;
+                objects.insert(key.into(), cache::entry(Arc::new(object)));
+            }
+            match read.kvs.last() {
+                Some(last) if read.more => keys = keys.behind(&last.key),
+                _ => return Ok(objects),
+            }
+        }
+    }
+}
+
+fn page_of(
+    objects: &Objects,
+    request: &PageRequest,
+    matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
+    revision: Revision,
+) -> Page {
+    let below =
+        if request.namespace.is_empty() { Text::default() } else { cache::join_key(&request.namespace, "") };
+    let start: Text = [below.as_str(), request.start.as_str()].concat().into();
+    let end = (!below.is_empty()).then(|| [request.namespace.as_str(), "0"].concat()); // '0' follows '/'
+    let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let mut rest = objects.range::<_, str>((Bound::Included(start.as_str()), end));
+
+    let mut page = Page { objects: Vec::new(), revision, last: None, remaining: None };
+    let mut last: Option<&Text> = None;
+    for (key, entry) in rest.by_ref() {
+        if matches.is_some_and(|matches| !matches(entry)) {
+            continue;
+        }
+        if request.limit > 0 && page.objects.len() == request.limit {
+            page.last = last.map(|last| last[below.len()..].into());
+            page.remaining = matches.is_none().then(|| rest.count() + 1);
+            break;
+        }
+        page.objects.push(entry.object.clone());
+        last = Some(key);
+    }
+    page
+}

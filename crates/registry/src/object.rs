@@ -1,0 +1,282 @@
+//! An object as it is kept in memory: its encoded form plus the few facts that reads need.
+//!
+//! What is stored carries no resource version (the store's revision is it, as in etcd); it is spliced in
+//! once, when the object enters the cache, so that a GET sends these very bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use meta::Text;
+use parking_lot::Mutex;
+use store::Revision;
+
+use crate::skim::{Scalar, Skim, Splice, scalar, skim};
+
+/// One version of one object.
+#[derive(Debug)]
+pub struct Object {
+    pub revision: Revision,
+    bytes: Bytes,
+    api_version: Range<u32>,
+    metadata: Range<u32>,
+    name: Range<u32>,
+    namespace: Range<u32>,
+    uid: Range<u32>,
+    body_start: u32,
+    pub deleting: bool,
+    labels: Box<[(Text, Text)]>,
+    /// The values of the resource's selectable fields, in the order of its [`crate::FieldPaths`].
+    fields: Box<[Text]>,
+    views: Mutex<Vec<(u64, Option<Arc<Object>>)>>,
+}
+
+/// Bound: descriptions for which an object remembers how they show it.
+const REMEMBERED_VIEWS: usize = 4;
+
+impl Object {
+    /// Takes a stored text; `None` when it is not an object with metadata.
+    pub fn new(stored: &[u8], revision: Revision, paths: &FieldPaths) -> Option<Self> {
+        let found = skim(stored)?;
+        let version = itoa::Buffer::new().format(revision.0).to_owned();
+        let text = splice_version(stored, &found.resource_version, &version);
+        let shift = Shift::of(&found, text.len().cast_signed() - stored.len().cast_signed());
+        Some(Object {
+            revision,
+            api_version: shift.range(&found.api_version)?,
+            metadata: shift.range(&found.metadata)?,
+            name: shift.range(&found.name)?,
+            namespace: shift.range(&found.namespace)?,
+            uid: shift.range(&found.uid)?,
+            body_start: u32::try_from(found.body_start.unwrap_or(0)).ok()?,
+            deleting: found.deleting,
+            labels: found.labels.into_boxed_slice(),
+            fields: paths.read(&text),
+            views: Mutex::default(),
+            bytes: Bytes::from(text.into_boxed_slice()),
+        })
+    }
+
+    /// The object as the description with this number shows it, made once and remembered. `make` gives
+    /// `None` when it shows it as it is stored.
+    pub fn view(
+        self: &Arc<Self>,
+        description: u64,
+        make: impl FnOnce(&Object) -> Option<Object>,
+    ) -> Arc<Object> {
+        let known = |views: &[(u64, Option<Arc<Object>>)]| {
+            let found = views.iter().find(|(of, _)| *of == description);
+            found.map(|(_, view)| view.clone().unwrap_or_else(|| self.clone()))
+        };
+        if let Some(view) = known(&self.views.lock()) {
+            return view;
+        }
+        let made = make(self).map(Arc::new); // not under the lock: it reads the whole object
+        let mut views = self.views.lock();
+        if views.len() == REMEMBERED_VIEWS {
+            views.remove(0);
+        }
+        views.push((description, made.clone()));
+        made.unwrap_or_else(|| self.clone())
+    }
+
+    /// The same object with another text: how a description shows it.
+    pub fn with_text(&self, text: &[u8]) -> Option<Self> {
+        let mut object = Object::new(text, self.revision, &FieldPaths::default())?;
+        object.fields.clone_from(&self.fields);
+        Some(object)
+    }
+
+    /// The same object under another revision: how a watcher sees it leave.
+    pub fn at_revision(&self, revision: Revision) -> Option<Self> {
+        let mut object = Object::new(&self.bytes, revision, &FieldPaths::default())?;
+        object.fields.clone_from(&self.fields);
+        Some(object)
+    }
+
+    /// The whole object with its resource version, in the version it is stored in.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The object without `apiVersion` and `kind`, in two pieces to be joined: an opening brace is missing
+    /// in front. `None` when the text is not in the order our encoder writes.
+    pub fn body_without_type(&self) -> Option<&[u8]> {
+        (self.body_start > 0).then(|| &self.bytes[self.body_start as usize..])
+    }
+
+    fn text(&self, range: &Range<u32>) -> &str {
+        std::str::from_utf8(&self.bytes[range.start as usize..range.end as usize]).unwrap_or_default()
+    }
+
+    pub fn api_version(&self) -> &str {
+        self.text(&self.api_version)
+    }
+
+    /// The object's text with another `apiVersion` in it: conversion where only the version's name differs.
+    pub fn with_api_version(&self, api_version: &str) -> Bytes {
+        if self.api_version() == api_version {
+            return self.bytes.clone();
+        }
+        let (start, end) = (self.api_version.start as usize, self.api_version.end as usize);
+        let mut text = Vec::with_capacity(self.bytes.len() + api_version.len());
+        text.extend_from_slice(&self.bytes[..start]);
+        text.extend_from_slice(api_version.as_bytes());
+        text.extend_from_slice(&self.bytes[end..]);
+        Bytes::from(text)
+    }
+
+    /// The text around the value of `apiVersion`, for joining with another one.
+    pub fn around_api_version(&self) -> (Bytes, Bytes) {
+        (
+            self.bytes.slice(..self.api_version.start as usize),
+            self.bytes.slice(self.api_version.end as usize..),
+        )
+    }
+
+    /// The encoded `metadata`.
+    pub fn metadata(&self) -> Bytes {
+        self.bytes.slice(self.metadata.start as usize..self.metadata.end as usize)
+    }
+
+    pub fn name(&self) -> &str {
+        self.text(&self.name)
+    }
+
+    /// Empty for objects of the cluster.
+    pub fn namespace(&self) -> &str {
+        self.text(&self.namespace)
+    }
+
+    pub fn uid(&self) -> &str {
+        self.text(&self.uid)
+    }
+
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels.iter().find(|(candidate, _)| candidate == key).map(|(_, value)| value.as_str())
+    }
+
+    pub fn labels(&self) -> &[(Text, Text)] {
+        &self.labels
+    }
+
+    pub fn field(&self, index: usize) -> Option<&str> {
+        self.fields.get(index).map(Text::as_str)
+    }
+}
+
+/// Puts a resource version into a text at the place a skim has found.
+pub(crate) fn splice_version(text: &[u8], splice: &Splice, version: &str) -> Vec<u8> {
+    let (start, end, before, after) = match splice {
+        Splice::Replace(range) => (range.start, range.end, "", ""),
+        Splice::Before(at) => (*at, *at, "\"resourceVersion\":", ","),
+        Splice::After(at) => (*at, *at, ",\"resourceVersion\":", ""),
+        Splice::Only(at) => (*at, *at, "\"resourceVersion\":", ""),
+    };
+    let mut spliced = Vec::with_capacity(text.len() + version.len() + 22);
+    spliced.extend_from_slice(&text[..start]);
+    spliced.extend_from_slice(before.as_bytes());
+    spliced.push(b'"');
+    spliced.extend_from_slice(version.as_bytes());
+    spliced.push(b'"');
+    spliced.extend_from_slice(after.as_bytes());
+    spliced.extend_from_slice(&text[end..]);
+    spliced
+}
+
+/// Moves ranges of the stored text to where they are after the splice.
+struct Shift {
+    from: usize,
+    by: isize,
+}
+
+impl Shift {
+    fn of(skim: &Skim, by: isize) -> Self {
+        let from = match &skim.resource_version {
+            Splice::Replace(range) => range.end,
+            Splice::Before(at) | Splice::After(at) | Splice::Only(at) => *at,
+        };
+        Shift { from, by }
+    }
+
+    fn range(&self, range: &Range<usize>) -> Option<Range<u32>> {
+        Some(self.offset(range.start)?..self.offset(range.end)?)
+    }
+
+    fn offset(&self, offset: usize) -> Option<u32> {
+        let moved = if offset >= self.from { offset.checked_add_signed(self.by)? } else { offset };
+        u32::try_from(moved).ok()
+    }
+}
+
+/// The fields, besides name and namespace, by which a resource's objects can be selected.
+#[derive(Clone, Debug, Default)]
+pub struct FieldPaths(pub Vec<FieldPathSpec>);
+
+/// One selectable field: the text clients use, and the member names on the way to it.
+#[derive(Clone, Debug)]
+pub struct FieldPathSpec {
+    pub label: Text,
+    pub path: Vec<Text>,
+}
+
+impl FieldPaths {
+    pub fn position(&self, label: &str) -> Option<usize> {
+        self.0.iter().position(|field| field.label == label)
+    }
+
+    fn read(&self, text: &[u8]) -> Box<[Text]> {
+        self.0.iter().map(|field| scalar_text(scalar(text, &field.path))).collect()
+    }
+}
+
+/// A selectable value as a selector compares it; an absent one is empty.
+fn scalar_text(found: Option<Scalar<'_>>) -> Text {
+    match found {
+        None => Text::default(),
+        Some(Scalar::Plain(text)) => Text::from_utf8_lossy(text),
+        Some(Scalar::Quoted(text)) if memchr::memchr(b'\\', text).is_none() => {
+            Text::from_utf8_lossy(&text[1..text.len() - 1])
+        }
+        Some(Scalar::Quoted(text)) => match meta::wire::json::parse(text).map(|parsed| parsed.value) {
+            Ok(meta::Value::String(text)) => text,
+            _ => Text::default(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(text: &str) -> Object {
+        Object::new(text.as_bytes(), Revision(42), &FieldPaths::default()).expect("an object")
+    }
+
+    #[test]
+    fn facts_survive_the_splice() {
+        for text in [
+            r#"{"apiVersion":"g/v1","kind":"A","metadata":{"name":"n","namespace":"ns","uid":"u"},"x":1}"#,
+            r#"{"metadata":{"uid":"u","resourceVersion":"1","namespace":"ns","name":"n"},"kind":"A","apiVersion":"g/v1"}"#,
+            r#"{"metadata":{"uid":"u","namespace":"ns","name":"n"},"kind":"A","apiVersion":"g/v1"}"#,
+        ] {
+            let object = object(text);
+            assert_eq!(
+                (object.name(), object.namespace(), object.uid(), object.api_version()),
+                ("n", "ns", "u", "g/v1")
+            );
+            let metadata = String::from_utf8(object.metadata().to_vec()).unwrap();
+            assert!(metadata.starts_with('{') && metadata.ends_with('}'), "{metadata}");
+            assert!(metadata.contains(r#""resourceVersion":"42""#), "{metadata}");
+        }
+    }
+
+    #[test]
+    fn another_api_version_is_a_splice() {
+        let object = object(r#"{"apiVersion":"g/v1","kind":"A","metadata":{"name":"n"}}"#);
+        assert_eq!(
+            object.with_api_version("g/v2beta1"),
+            r#"{"apiVersion":"g/v2beta1","kind":"A","metadata":{"name":"n","resourceVersion":"42"}}"#
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! The built-in resources as descriptions, with the little behaviour that some of them have of their own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use meta::{FieldError, Map, Text, Value};
+use registry::{FieldPathSpec, FieldPaths, Registry};
+use schema::apply::ResetFields;
+use schema::{crd, typed};
+
+use super::form::{BuiltinForm, Form, Hooks, Ownership};
+use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
+use crate::verbs::write::metadata_mut;
+
+/// The resources that this version of Crest serves; the table of descriptions knows more.
+const SERVED: [(&str, &str); 7] = [
+    ("", "namespaces"),
+    ("", "configmaps"),
+    ("", "secrets"),
+    ("", "events"),
+    ("events.k8s.io", "events"),
+    ("coordination.k8s.io", "leases"),
+    ("apiextensions.k8s.io", "customresourcedefinitions"),
+];
+
+/// How long events are kept unless told otherwise.
+pub const EVENT_TTL: Duration = Duration::from_secs(60 * 60);
+
+/// The finalizer of a definition whose objects are still there.
+pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// The finalizer of a namespace that is not yet empty.
+pub const NAMESPACE_FINALIZER: &str = "kubernetes";
+
+/// Namespaces that cannot be deleted.
+pub const IMMORTAL_NAMESPACES: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// Describes all built-in resources.
+pub fn resources(registry: &Registry, event_ttl: Duration) -> Vec<Resource> {
+    let served =
+        |resource: &&'static typed::BuiltinResource| SERVED.contains(&(resource.group, resource.plural));
+    typed::resources().iter().filter(served).map(|resource| describe(registry, resource, event_ttl)).collect()
+}
+
+fn describe(
+    registry: &Registry,
+    described: &'static typed::BuiltinResource,
+    event_ttl: Duration,
+) -> Resource {
+    let (storage_group, storage_version) =
+        described.storage.unwrap_or((described.group, described.version()));
+    let api_version = api_version(described.group, described.version());
+    let kind = described.kind();
+    let types = typed::apply_type(kind);
+    let status = described.subresources.iter().find(|sub| sub.name == "status");
+    let form = BuiltinForm {
+        resource: described,
+        kind,
+        ownership: Ownership {
+            api_version: api_version.clone(),
+            types: Arc::new([(api_version.clone(), types)]),
+            main: ResetFields::new(described.reset),
+            status: ResetFields::new(status.map_or(&[], |sub| sub.reset)),
+            empty: Some(empty_object(kind)),
+        },
+        hooks: hooks(described.kind),
+    };
+    let texts = |texts: &[&'static str]| texts.iter().map(|text| Text::from(*text)).collect();
+    Resource {
+        group: described.group.into(),
+        version: described.version().into(),
+        names: Names {
+            plural: described.plural.into(),
+            singular: described.singular.into(),
+            kind: described.kind.into(),
+            list_kind: described.list_kind().into(),
+            short_names: texts(described.short_names),
+            categories: texts(described.categories),
+        },
+        namespaced: described.namespaced,
+        verbs: described.verbs.to_vec(),
+        subresources: described.subresources.iter().map(|sub| subresource(described, sub)).collect(),
+        cache: registry.cache(storage_group, described.plural, &selectable(described)),
+        storage_api_version: self::api_version(storage_group, storage_version).into(),
+        source: Source::Builtin,
+        deprecation: None,
+        time_to_live: (described.kind == "Event").then_some(event_ttl),
+        columns: described.columns().iter().map(column).collect(),
+        habits: Habits {
+            untyped_lists: false,
+            delete_returns_object: described.delete_returns_object,
+            update_creates: described.put_creates,
+            unconditional_update: described.unconditional_update,
+        },
+        published: None,
+        form: Form::Builtin(form),
+    }
+}
+
+fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}
+
+/// An object of a kind before anybody has said anything about it.
+fn empty_object(kind: typed::Kind) -> Value {
+    let mut empty = Value::Object(Map::new());
+    let _ = typed::decode(kind, &mut empty); // nothing in it can be of a wrong type
+    empty
+}
+
+fn subresource(resource: &typed::BuiltinResource, sub: &typed::Subresource) -> Subresource {
+    let kind = sub.kind.map(|(group, kind)| {
+        let group = if group.is_empty() { resource.group } else { group };
+        meta::gvk::Gvk::new(group, "v1", kind)
+    });
+    Subresource { name: sub.name.into(), kind, verbs: sub.verbs.to_vec() }
+}
+
+fn selectable(resource: &typed::BuiltinResource) -> FieldPaths {
+    let fields = resource.selectable.iter().map(|label| FieldPathSpec {
+        label: Text::from(*label),
+        path: label.split('.').map(Text::from).collect(),
+    });
+    FieldPaths(fields.collect())
+}
+
+fn column(column: &typed::columns::Column) -> Column {
+    Column {
+        name: column.name.to_owned(),
+        kind: column.kind.to_owned(),
+        format: column.format.to_owned(),
+        description: column.description.to_owned(),
+        priority: i64::from(column.priority),
+        cell: Cell::Name, // built-in kinds make all their cells at once
+    }
+}
+
+fn hooks(kind: &str) -> Hooks {
+    match kind {
+        "Namespace" => Hooks {
+            mark_deletion: Some(mark_namespace),
+            may_go: |namespace| {
+                let finalizers = namespace.at(&["spec", "finalizers"]).and_then(Value::as_array);
+                finalizers.is_none_or(<[Value]>::is_empty)
+            },
+            undeletable: |name| {
+                IMMORTAL_NAMESPACES.contains(&name).then_some("this namespace may not be deleted")
+            },
+            already_deleting: Some(
+                "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.",
+            ),
+            ..Hooks::default()
+        },
+        "CustomResourceDefinition" => Hooks {
+            default: crd::default,
+            prepare_create: |definition| {
+                crd::prepare_for_create(definition);
+                complete(definition);
+            },
+            prepare_update: crd::prepare_for_update,
+            check: Some(check_definition),
+            warnings: |new, old| match old {
+                None => crd::warnings_on_create(new),
+                Some(old) => crd::warnings_on_update(new, old),
+            },
+            mark_deletion: Some(super::definition::mark_deletion),
+            ..Hooks::default()
+        },
+        _ => Hooks::default(),
+    }
+}
+
+/// Adds what a typed encoder would print although nobody said it.
+fn complete(definition: &mut Value) {
+    if let Some(kind) = typed::kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition") {
+        let _ = typed::decode(kind, definition); // it has been decoded before
+    }
+}
+
+fn check_definition(subresource: &str, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    match (subresource, old) {
+        (_, None) => crd::validate(new),
+        ("status", Some(old)) => crd::validate_status_update(new, old),
+        (_, Some(old)) => crd::validate_update(new, old),
+    }
+}
+
+fn mark_namespace(namespace: &mut Value, now: &str) {
+    metadata_mut(namespace).insert("deletionTimestamp", now);
+    if let Value::Object(members) = namespace {
+        let status = members.get_or_insert_with("status", || Value::Object(Map::new()));
+        if let Value::Object(status) = status {
+            status.insert("phase", "Terminating");
+        }
+    }
+}

@@ -1,0 +1,599 @@
+//! What objects of a kind look like, and what happens to them on their way into the store.
+//!
+//! Two forms of description, one interface: built-in kinds are described by types, custom ones by schemas.
+//! Behaviour that a built-in kind has of its own is a small pure function in [`super::builtin`].
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use meta::gvk::GroupKind;
+use meta::names;
+use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
+use meta::status::{Cause, Status, cause};
+use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
+use registry::Object;
+use schema::apply::{
+    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
+};
+use schema::typed;
+
+use super::Resource;
+use crate::verbs::options::WriteOptions;
+use crate::verbs::write::{metadata_mut, set_or_remove};
+use crate::verbs::{Call, NamedKind};
+
+/// The shape of a kind's objects.
+pub enum Form {
+    Builtin(BuiltinForm),
+    Custom(CustomForm),
+}
+
+/// A built-in kind and the behaviour that is its own.
+pub struct BuiltinForm {
+    pub resource: &'static typed::BuiltinResource,
+    pub kind: typed::Kind,
+    pub ownership: Ownership,
+    pub hooks: Hooks,
+}
+
+/// What a built-in kind does differently. Pure functions; each has a plain default.
+#[derive(Clone, Copy)]
+pub struct Hooks {
+    /// Fills in what a body leaves out, beyond what the description of the kind knows.
+    pub default: fn(&mut Value),
+    pub prepare_create: fn(&mut Value),
+    pub prepare_update: fn(&mut Value, &Value),
+    /// Rules that the description of the kind does not hold.
+    pub check: Option<Check>,
+    /// What to tell about an object that is accepted.
+    pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
+    /// A deletion only marks the object, in this way; a loop of ours removes it.
+    pub mark_deletion: Option<fn(&mut Value, &str)>,
+    /// Whether nothing of the kind's own keeps a deleted object.
+    pub may_go: fn(&Value) -> bool,
+    /// Names that cannot be deleted, and why.
+    pub undeletable: fn(&str) -> Option<&'static str>,
+    /// What is said to a second deletion while the first is under way.
+    pub already_deleting: Option<&'static str>,
+}
+
+/// Rules of a kind: the subresource written to, the new object, the old one.
+pub type Check = fn(&str, &Value, Option<&Value>) -> Vec<FieldError>;
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Hooks {
+            default: |_| {},
+            prepare_create: |_| {},
+            prepare_update: |_, _| {},
+            check: None,
+            warnings: |_, _| Vec::new(),
+            mark_deletion: None,
+            may_go: |_| true,
+            undeletable: |_| None,
+            already_deleting: None,
+        }
+    }
+}
+
+/// A kind from a definition, in one version.
+pub struct CustomForm {
+    /// `None`: a definition of old that says nothing.
+    pub schema: Option<Arc<schema::Schema>>,
+    pub ownership: Ownership,
+    pub preserve_unknown: bool,
+    pub status: bool,
+    pub reads: Reads,
+}
+
+/// How stored objects of a definition are shown.
+pub enum Reads {
+    /// Every object was shaped by this very schema when it was written.
+    AsStored,
+    /// Objects may have been written under another version or an older definition: what is stored is shaped
+    /// by the schema of the version it is stored in, then by the one it is shown in.
+    Shaped { description: u64, schemas: Arc<[(String, Option<Arc<schema::Schema>>)]> },
+}
+
+/// What ownership of fields needs to know, for the main resource and its status.
+pub struct Ownership {
+    /// The version that requests are in.
+    pub api_version: String,
+    /// The types of the kind in all its versions.
+    pub types: Arc<[(String, TypeRef)]>,
+    pub main: ResetFields,
+    pub status: ResetFields,
+    pub empty: Option<Value>,
+}
+
+/// One endpoint of a kind, as ownership sees it.
+struct Endpoint<'a> {
+    ownership: &'a Ownership,
+    status: bool,
+}
+
+impl Versions for Endpoint<'_> {
+    fn type_of(&self, api_version: &str) -> Option<&TypeRef> {
+        self.ownership.types.iter().find(|(version, _)| version == api_version).map(|(_, types)| types)
+    }
+
+    fn reset_fields(&self, _api_version: &str) -> &ResetFields {
+        if self.status { &self.ownership.status } else { &self.ownership.main }
+    }
+
+    fn empty(&self) -> Option<&Value> {
+        self.ownership.empty.as_ref()
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConvertError> {
+        self.type_of(api_version).ok_or(ConvertError::UnknownVersion)?;
+        let mut converted = object.clone();
+        if let Value::Object(members) = &mut converted {
+            members.insert("apiVersion", api_version);
+        }
+        Ok(converted)
+    }
+}
+
+impl Form {
+    /// Makes a body an object of the kind. Gives the paths of fields that do not belong, or why it is none.
+    pub fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
+        match self {
+            Form::Builtin(form) => form.decode(resource, value, named),
+            Form::Custom(form) => form.decode(resource, value, named),
+        }
+    }
+
+    fn ownership(&self) -> &Ownership {
+        match self {
+            Form::Builtin(form) => &form.ownership,
+            Form::Custom(form) => &form.ownership,
+        }
+    }
+
+    /// A stored object as this kind shows it.
+    pub fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+        match self {
+            Form::Custom(CustomForm { reads: Reads::Shaped { description, schemas }, ownership, .. }) => {
+                object.view(*description, |object| shape_stored(object, schemas, &ownership.api_version))
+            }
+            _ => object.clone(),
+        }
+    }
+
+    /// Records who owns the fields of a new or changed object.
+    pub fn own(&self, call: &Call, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
+        let subresource = call.target().subresource.as_str();
+        self.own_as(&call.manager(options), subresource, live, new, call.server.env.now());
+    }
+
+    /// The same for a writer that is no request.
+    pub fn own_as(
+        &self,
+        manager: &str,
+        subresource: &str,
+        live: Option<&Value>,
+        new: &mut Value,
+        now: Timestamp,
+    ) {
+        let ownership = self.ownership();
+        let info = ManagerInfo { manager, api_version: &ownership.api_version, subresource, now };
+        let endpoint = Endpoint { ownership, status: subresource == "status" };
+        // Without owners rather than without the write, as in the reference.
+        let _ = track_update(live, new, &info, &endpoint);
+    }
+
+    /// Lays an applied configuration over the live object. What comes back has its owners recorded.
+    pub fn apply(
+        &self,
+        call: &Call,
+        live: Option<&Value>,
+        configuration: Value,
+        options: &WriteOptions,
+    ) -> Result<Value, Status> {
+        let subresource = call.target().subresource.as_str();
+        let ownership = self.ownership();
+        let request = ApplyRequest {
+            info: ManagerInfo {
+                manager: &options.field_manager,
+                api_version: &ownership.api_version,
+                subresource,
+                now: call.server.env.now(),
+            },
+            kind: &call.resource.names.kind,
+            force: options.force == Some(true),
+        };
+        let endpoint = Endpoint { ownership, status: subresource == "status" };
+        let mut object = apply(live, configuration, &request, &endpoint).map_err(|error| match error {
+            ApplyError::BadRequest(message) => Status::bad_request(message),
+            ApplyError::Internal(message) => Status::unknown(500, message),
+            ApplyError::Conflict(conflict) => {
+                let causes = conflict.causes.into_iter().map(|cause| Cause {
+                    reason: cause::FIELD_MANAGER_CONFLICT.into(),
+                    message: cause.message,
+                    field: cause.field,
+                });
+                Status::apply_conflict(causes.collect(), conflict.message)
+            }
+        })?;
+        self.default(&mut object);
+        Ok(object)
+    }
+
+    fn default(&self, object: &mut Value) {
+        match self {
+            Form::Builtin(form) => form.default(object),
+            Form::Custom(form) => {
+                if let Some(schema) = &form.schema {
+                    schema.default(object);
+                }
+            }
+        }
+    }
+
+    /// Completes a new object before it is validated.
+    pub fn prepare_create(&self, call: &Call, object: &mut Value) {
+        match self {
+            Form::Builtin(form) => {
+                let user = call.permitted.user();
+                let extra: Vec<_> =
+                    user.extra.iter().map(|(key, values)| (key.clone(), values.clone())).collect();
+                let requester = typed::Requester {
+                    name: &user.name,
+                    uid: &user.uid,
+                    groups: &user.groups,
+                    extra: &extra,
+                };
+                typed::prepare_create(form.kind, object, &requester, &call.now());
+                typed::finish_create(form.kind, object);
+                (form.hooks.prepare_create)(object);
+            }
+            Form::Custom(form) => {
+                if form.status
+                    && let Value::Object(members) = object
+                {
+                    members.remove("status");
+                }
+                metadata_mut(object).insert("generation", 1_i64);
+            }
+        }
+    }
+
+    /// Takes over from the old object what this endpoint may not change, and counts the change.
+    pub fn prepare_update(&self, call: &Call, new: &mut Value, old: &Value) {
+        let subresource = call.target().subresource.as_str();
+        match self {
+            Form::Builtin(form) => {
+                typed::prepare_update(form.kind, subresource, new, old, &call.now());
+                if subresource.is_empty() {
+                    (form.hooks.prepare_update)(new, old);
+                }
+            }
+            Form::Custom(form) => form.prepare_update(subresource, new, old),
+        }
+    }
+
+    /// Everything that is wrong with a new object.
+    pub fn validate_create(&self, call: &Call, object: &Value) -> Vec<FieldError> {
+        let (path, rule) = (metadata_path(), call.resource.namespace_rule());
+        let metadata = Meta::of(object);
+        match self {
+            Form::Builtin(form) => {
+                let errors = match form.hooks.check {
+                    Some(check) => check("", object, None),
+                    None => {
+                        let mut errors =
+                            validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                        errors.extend(typed::validate(form.kind, "", object, None));
+                        errors
+                    }
+                };
+                if !errors.is_empty() {
+                    return errors;
+                }
+                validate_object_meta(metadata, rule, names::name_is_path_segment, &path)
+            }
+            Form::Custom(form) => {
+                let errors = validate_type(&call.resource, object);
+                if !errors.is_empty() {
+                    return errors;
+                }
+                let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
+                form.check(object, None, &mut errors);
+                errors
+            }
+        }
+    }
+
+    /// Everything that is wrong with a changed object.
+    pub fn validate_update(&self, call: &Call, new: &Value, old: &Value) -> Vec<FieldError> {
+        let (path, rule) = (metadata_path(), call.resource.namespace_rule());
+        let (metadata, before) = (Meta::of(new), Meta::of(old));
+        let mut errors = validate_object_meta(metadata, rule, names::name_is_path_segment, &path);
+        errors.extend(validate_object_meta_update(metadata, before, &path));
+        let subresource = call.target().subresource.as_str();
+        match self {
+            Form::Builtin(BuiltinForm { hooks: Hooks { check: Some(check), .. }, .. }) => {
+                errors.extend(check(subresource, new, Some(old)));
+            }
+            Form::Builtin(form) => {
+                errors.extend(validate_object_meta_update(metadata, before, &path));
+                errors.extend(typed::validate(form.kind, subresource, new, Some(old)));
+            }
+            Form::Custom(form) => {
+                let wrong_type = validate_type(&call.resource, new);
+                if wrong_type.is_empty() {
+                    errors.extend(validate_object_meta_update(metadata, before, &path));
+                    form.check(new, Some(old), &mut errors);
+                }
+                errors.extend(wrong_type);
+            }
+        }
+        errors
+    }
+
+    /// What to tell about an object that has been accepted.
+    pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
+        match self {
+            Form::Builtin(form) => (form.hooks.warnings)(new, old),
+            Form::Custom(_) => Vec::new(),
+        }
+    }
+
+    /// The kind that an Invalid names: a wrong one in a body is shown as it is.
+    pub fn invalid_kind(&self, call: &Call, object: &Value) -> GroupKind {
+        let kind = object.get("kind").and_then(Value::as_str).unwrap_or(&call.resource.names.kind);
+        GroupKind::new(call.resource.group.clone(), kind)
+    }
+
+    pub fn may_go(&self, object: &Value) -> bool {
+        match self {
+            Form::Builtin(form) => (form.hooks.may_go)(object),
+            Form::Custom(_) => true,
+        }
+    }
+
+    /// Whether a deletion only marks the object.
+    pub fn marks_deletion(&self) -> bool {
+        matches!(self, Form::Builtin(form) if form.hooks.mark_deletion.is_some())
+    }
+
+    pub fn mark_deletion(&self, object: &mut Value, now: &str) {
+        if let Form::Builtin(form) = self
+            && let Some(mark) = form.hooks.mark_deletion
+        {
+            mark(object, now);
+        }
+    }
+
+    /// Refuses the deletion of what must stay.
+    pub fn may_delete(&self, call: &Call, object: &registry::Object) -> Result<(), Status> {
+        let Form::Builtin(form) = self else { return Ok(()) };
+        match (form.hooks.undeletable)(object.name()) {
+            Some(why) => Err(Status::forbidden(&call.resource.group_resource(), object.name(), why)),
+            None => Ok(()),
+        }
+    }
+
+    /// What a second deletion is told.
+    pub fn already_deleting(&self, call: &Call) -> Result<(), Status> {
+        match self {
+            Form::Builtin(BuiltinForm { hooks: Hooks { already_deleting: Some(why), .. }, .. }) => {
+                Err(Status::conflict(&call.resource.group_resource(), &call.target().name, why))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The path of every object's metadata.
+fn metadata_path() -> FieldPath<'static> {
+    FieldPath::ROOT.field("metadata")
+}
+
+impl BuiltinForm {
+    fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
+        let own = named.kind == resource.names.kind && named.version.group == resource.group;
+        if own && self.is_retired(&named.version.version) {
+            return Ok(Vec::new()); // it is understood, and refused because of its version
+        }
+        if !own || named.version.version != resource.version {
+            return Err(self.foreign(resource, named));
+        }
+        if value.is_null() {
+            *value = Value::Object(Map::new());
+        }
+        let decoded = typed::decode(self.kind, value).map_err(|error| error.to_string())?;
+        if let Value::Object(members) = value {
+            members.insert("apiVersion", resource.api_version());
+            members.insert("kind", resource.names.kind.clone());
+        }
+        self.default(value);
+        Ok(decoded.unknown)
+    }
+
+    fn default(&self, value: &mut Value) {
+        typed::default(self.kind, value);
+        (self.hooks.default)(value);
+    }
+
+    /// Versions that the reference still reads but no longer serves.
+    fn is_retired(&self, version: &str) -> bool {
+        matches!(
+            (self.resource.group, version),
+            ("apiextensions.k8s.io" | "events.k8s.io" | "coordination.k8s.io", "v1beta1")
+        )
+    }
+
+    /// Why a body of another kind cannot be taken for this one.
+    fn foreign(&self, resource: &Resource, named: &NamedKind) -> String {
+        let (group, version) = (&named.version.group, &named.version.version);
+        if typed::kind(group, version, &named.kind).is_some() {
+            let package = if resource.group.is_empty() {
+                "core"
+            } else {
+                resource.group.split('.').next().unwrap_or_default()
+            };
+            return format!(
+                "converting ({version}.{}) to ({package}.{}): unknown conversion",
+                named.kind, resource.names.kind
+            );
+        }
+        let scheme = match self.resource.group {
+            "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+            _ => "pkg/api/legacyscheme/scheme.go:30",
+        };
+        format!(
+            "no kind \"{}\" is registered for version \"{}\" in scheme \"{scheme}\"",
+            named.kind, named.version
+        )
+    }
+}
+
+impl CustomForm {
+    fn prepare_update(&self, subresource: &str, new: &mut Value, old: &Value) {
+        if !subresource.is_empty() {
+            return take_only_status(new, old);
+        }
+        let ignored: &[&str] = if self.status { &["metadata", "status"] } else { &["metadata"] };
+        if self.status
+            && let Value::Object(members) = new
+        {
+            set_or_remove(members, "status", old.get("status").cloned());
+        }
+        if differ_outside(old, new, ignored) {
+            let generation = old.at(&["metadata", "generation"]).and_then(Value::as_int).unwrap_or(0);
+            metadata_mut(new).insert("generation", generation + 1);
+        }
+    }
+
+    /// Everything that the schema finds wrong.
+    fn check(&self, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        let Some(schema) = &self.schema else { return };
+        errors.extend(schema.validate_values(new, old));
+        errors.extend(schema.validate_embedded(new));
+        errors.extend(match old {
+            None => schema.validate_list_types(new),
+            Some(old) => schema.validate_list_types_update(new, old),
+        });
+    }
+
+    fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
+        let mut unknown = Vec::new();
+        let own_kind = named.kind == resource.names.kind && named.version.group == resource.group;
+        match &self.schema {
+            Some(_) if own_kind && named.version.version != resource.version => {
+                // It will be refused for its version; what is told about its fields is that none is known.
+                schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
+                    .map_err(|error| error.to_string())?;
+                let members = value.as_object().into_iter().flat_map(Map::keys);
+                let known = ["apiVersion", "kind", "metadata"];
+                unknown.extend(members.filter(|key| !known.contains(key)).map(str::to_owned));
+                return Ok(unknown);
+            }
+            Some(schema) if own_kind && !self.preserve_unknown => {
+                schema
+                    .shape(value, Malformed::Reject, Some(&mut unknown))
+                    .map_err(|error| error.to_string())?;
+            }
+            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
+                .map_err(|error| error.to_string())?,
+        }
+        if let Some(schema) = &self.schema {
+            schema.default(value);
+        }
+        Ok(unknown)
+    }
+}
+
+/// What becomes of a stored object on the way to a reader; `None` when nothing does.
+fn shape_stored(
+    object: &Object,
+    schemas: &[(String, Option<Arc<schema::Schema>>)],
+    api_version: &str,
+) -> Option<Object> {
+    let stored = json::parse(object.bytes()).ok()?.value;
+    let mut shown = stored.clone();
+    let apply = |value: &mut Value, version: &str| {
+        let schema = schemas.iter().find(|(candidate, _)| candidate == version)?.1.as_ref()?;
+        // What is malformed in storage is dropped, so this does not fail.
+        let _ = schema.shape(value, Malformed::Drop, None);
+        schema.default(value);
+        Some(())
+    };
+    apply(&mut shown, object.api_version());
+    if object.api_version() != api_version {
+        apply(&mut shown, api_version);
+    }
+    if shown == stored {
+        return None;
+    }
+    if let Value::Object(members) = &mut shown {
+        members.insert("apiVersion", api_version);
+    }
+    object.with_text(&registry::codec::encode(&shown))
+}
+
+/// The metadata of the old object, with the owners that the new one records.
+fn take_metadata(new: &mut Value, old: &Value) {
+    let owners = metadata_mut(new).remove("managedFields");
+    let mut metadata = old.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    set_or_remove(&mut metadata, "managedFields", owners);
+    *metadata_mut(new) = metadata;
+}
+
+/// A write to the status takes the status and nothing else.
+fn take_only_status(new: &mut Value, old: &Value) {
+    let status = match new {
+        Value::Object(members) => members.remove("status"),
+        _ => None,
+    };
+    take_metadata(new, old);
+    let metadata = new.get("metadata").cloned().unwrap_or_default();
+    *new = old.clone();
+    if let Value::Object(members) = new {
+        members.insert("metadata", metadata);
+        set_or_remove(members, "status", status);
+    }
+}
+
+/// Whether two objects differ in a member that is not one of these.
+fn differ_outside(old: &Value, new: &Value, ignored: &[&str]) -> bool {
+    let (Value::Object(old), Value::Object(new)) = (old, new) else { return old != new };
+    let counts = |(key, _): &(&str, &Value)| !ignored.contains(key);
+    !old.iter().filter(counts).eq(new.iter().filter(counts))
+}
+
+/// A custom resource must say what it is, and say it right.
+///
+/// Upstream: apiextensions-apiserver/pkg/registry/customresource/validator.go, v1.36.
+fn validate_type(resource: &Resource, object: &Value) -> Vec<FieldError> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (kind, api_version) = (text("kind"), text("apiVersion"));
+    let mut errors = Vec::new();
+    if kind != resource.names.kind.as_str() {
+        let detail = format!("must be {}", resource.names.kind);
+        errors.push(FieldError::invalid(&FieldPath::ROOT.field("kind"), kind, detail));
+    }
+    let expected = resource.api_version();
+    if api_version != expected {
+        let detail = format!("must be {expected}");
+        errors.push(FieldError::invalid(&FieldPath::ROOT.field("apiVersion"), api_version, detail));
+    }
+    errors
+}

@@ -1,0 +1,174 @@
+//! The description of one served resource: everything the verbs need to know of a kind.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use meta::gvk::{GroupKind, GroupResource};
+use meta::object::NamespaceRule;
+use meta::{Text, Value};
+use registry::{Cache, FieldPaths};
+use sha2::{Digest, Sha256};
+
+use super::form::Form;
+
+/// One resource in one version. Built-ins and definitions are described alike.
+pub struct Resource {
+    pub group: Text,
+    pub version: Text,
+    pub names: Names,
+    pub namespaced: bool,
+    /// As discovery lists them.
+    pub verbs: Vec<&'static str>,
+    pub subresources: Vec<Subresource>,
+    pub form: Form,
+    pub cache: Arc<Cache>,
+    /// The version that objects are stored in, with its group.
+    pub storage_api_version: Text,
+    pub source: Source,
+    /// Sent with every answer for a version that should no longer be used.
+    pub deprecation: Option<String>,
+    /// Objects remove themselves after this time.
+    pub time_to_live: Option<Duration>,
+    pub columns: Vec<Column>,
+    pub habits: Habits,
+    /// Where the schema that is published can be read; it is not kept twice.
+    pub published: Option<Published>,
+}
+
+/// The definition that a resource comes from, as it is stored.
+pub struct Published {
+    pub definitions: Arc<Cache>,
+    pub name: Text,
+}
+
+impl Published {
+    /// The schema of a version as the definition writes it.
+    pub fn schema(&self, version: &str) -> Option<Value> {
+        let definition = self.definitions.get(&self.name)?;
+        let definition = meta::wire::json::parse(definition.bytes()).ok()?.value;
+        let versions = super::definition::versions(&definition);
+        let found =
+            versions.iter().find(|candidate| super::definition::text(candidate, &["name"]) == version)?;
+        found.at(&["schema", "openAPIV3Schema"]).cloned()
+    }
+}
+
+/// The names of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    pub plural: Text,
+    pub singular: Text,
+    pub kind: Text,
+    pub list_kind: Text,
+    pub short_names: Vec<Text>,
+    pub categories: Vec<Text>,
+}
+
+/// A part of an object with a path of its own.
+#[derive(Clone, Debug)]
+pub struct Subresource {
+    pub name: Text,
+    /// What requests and answers hold, when that is not the resource's own kind.
+    pub kind: Option<meta::gvk::Gvk>,
+    pub verbs: Vec<&'static str>,
+}
+
+/// Where a description comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    Builtin,
+    /// A definition, by its name; `terminating` once it is being deleted.
+    Definition {
+        name: Text,
+        terminating: bool,
+    },
+}
+
+/// A column of the tables that people read.
+#[derive(Clone, Debug)]
+pub struct Column {
+    pub name: String,
+    pub kind: String,
+    pub format: String,
+    pub description: String,
+    pub priority: i64,
+    pub cell: Cell,
+}
+
+/// How a cell is made of an object.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    Name,
+    Age,
+}
+
+/// Ways in which the reference treats kinds differently for no deeper reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Items of a list carry `apiVersion` and `kind`, and its metadata always a `continue`.
+    pub untyped_lists: bool,
+    /// A deletion is answered with the object, not with a Status.
+    pub delete_returns_object: bool,
+    /// An update of a missing object creates it.
+    pub update_creates: bool,
+    /// An update may leave the resource version out.
+    pub unconditional_update: bool,
+}
+
+impl Resource {
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    pub fn group_resource(&self) -> GroupResource {
+        GroupResource::new(self.group.clone(), self.names.plural.clone())
+    }
+
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::new(self.group.clone(), self.names.kind.clone())
+    }
+
+    /// The reference's errors about preconditions name the kind where others name the resource.
+    pub fn kind_as_resource(&self) -> GroupResource {
+        GroupResource::new(self.group.clone(), self.names.kind.clone())
+    }
+
+    pub fn allows(&self, verb: &str) -> bool {
+        self.verbs.contains(&verb)
+    }
+
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|subresource| subresource.name == name)
+    }
+
+    pub fn has_status(&self) -> bool {
+        self.subresource("status").is_some()
+    }
+
+    pub fn is_builtin(&self) -> bool {
+        self.source == Source::Builtin
+    }
+
+    /// Whether its objects live in namespaces, as the validation of metadata asks it.
+    pub fn namespace_rule(&self) -> NamespaceRule {
+        if self.namespaced { NamespaceRule::Required } else { NamespaceRule::Forbidden }
+    }
+
+    pub fn fields(&self) -> &FieldPaths {
+        &self.cache.fields
+    }
+
+    /// Upstream: apiserver/pkg/endpoints/discovery/storageversionhash.go, v1.36.
+    pub fn storage_version_hash(&self) -> String {
+        use base64::Engine;
+        let storage = &self.storage_api_version;
+        let group_version =
+            if storage.contains('/') { storage.clone() } else { format!("/{storage}").into() };
+        let digest = Sha256::digest(format!("{group_version}/{}", self.names.kind));
+        base64::engine::general_purpose::STANDARD.encode(&digest[..8])
+    }
+}

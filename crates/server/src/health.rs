@@ -1,0 +1,120 @@
+//! `/healthz`, `/livez` and `/readyz` with their named checks, and `/metrics`.
+//!
+//! Upstream: apiserver/pkg/server/healthz/healthz.go, v1.36.
+
+use std::fmt::Write;
+
+use hyper::Response;
+use hyper::header::{HeaderValue, X_CONTENT_TYPE_OPTIONS};
+
+use crate::Server;
+use crate::request::RequestInfo;
+use crate::respond::{self, Body};
+
+/// A check and whether it holds.
+struct Check {
+    name: &'static str,
+    failure: Option<&'static str>,
+}
+
+/// The answer to a health or metrics path; `None` for every other path.
+pub(crate) async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body>> {
+    let path = info.path.trim_end_matches('/');
+    if path == "/metrics" {
+        let text = server.metrics.exposition(server);
+        return Some(respond::plain(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text));
+    }
+    let (endpoint, check) = split(path)?;
+    let checks = checks(server, endpoint).await;
+    match check {
+        None => Some(report(endpoint, &checks, info)),
+        Some(name) => match checks.iter().find(|candidate| candidate.name == name) {
+            None => Some(respond::page_not_found()),
+            Some(Check { failure: None, .. }) => Some(text(200, "ok")),
+            Some(Check { failure: Some(why), .. }) => {
+                Some(text(500, &format!("internal server error: {why}\n")))
+            }
+        },
+    }
+}
+
+/// The endpoint a path belongs to, and the one check it asks for.
+fn split(path: &str) -> Option<(&'static str, Option<&str>)> {
+    for endpoint in ["healthz", "livez", "readyz"] {
+        let Some(rest) = path.strip_prefix('/').and_then(|path| path.strip_prefix(endpoint)) else {
+            continue;
+        };
+        if rest.is_empty() {
+            return Some((endpoint, None));
+        }
+        if let Some(check) = rest.strip_prefix('/') {
+            return Some((endpoint, Some(check)));
+        }
+    }
+    None
+}
+
+async fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
+    let stopping = *server.stopping.borrow();
+    let store_works = server.registry.store().current().await.is_ok();
+    let failing = |fails: bool, why: &'static str| fails.then_some(why);
+    let mut checks = vec![
+        Check { name: "ping", failure: None },
+        Check { name: "log", failure: None },
+        Check { name: "etcd", failure: failing(!store_works, "the store does not answer") },
+    ];
+    if endpoint != "livez" {
+        let waiting = !*server.ready.borrow();
+        checks.push(Check {
+            name: "poststarthook/crd-informer-synced",
+            failure: failing(waiting, "the definitions have not been read yet"),
+        });
+    }
+    if endpoint == "readyz" {
+        checks.push(Check { name: "shutdown", failure: failing(stopping, "the server is shutting down") });
+    }
+    checks
+}
+
+/// All checks together; in detail when one fails or the client asks.
+fn report(endpoint: &str, checks: &[Check], info: &RequestInfo) -> Response<Body> {
+    let mut excluded: Vec<&str> = info.query.all("exclude").collect();
+    let (mut lines, mut failed) = (String::new(), false);
+    for check in checks {
+        if let Some(at) = excluded.iter().position(|name| *name == check.name) {
+            excluded.remove(at);
+            let _ = writeln!(lines, "[+]{} excluded: ok", check.name);
+            continue;
+        }
+        match check.failure {
+            None => {
+                let _ = writeln!(lines, "[+]{} ok", check.name);
+            }
+            Some(_) => {
+                failed = true;
+                let _ = writeln!(lines, "[-]{} failed: reason withheld", check.name);
+            }
+        }
+    }
+    if !excluded.is_empty() {
+        let quoted: Vec<String> = excluded.iter().map(|name| format!("\"{name}\"")).collect();
+        let _ = writeln!(
+            lines,
+            "warn: some health checks cannot be excluded: no matches for {}",
+            quoted.join(", ")
+        );
+    }
+    if failed {
+        return text(500, &format!("{lines}{endpoint} check failed\n"));
+    }
+    if info.query.get("verbose").is_some() {
+        return text(200, &format!("{lines}{endpoint} check passed\n"));
+    }
+    text(200, "ok")
+}
+
+fn text(code: u16, body: &str) -> Response<Body> {
+    let mut response = respond::plain(code, "text/plain; charset=utf-8", body.to_owned());
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}

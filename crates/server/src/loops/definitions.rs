@@ -1,0 +1,400 @@
+//! Definitions become resources: names are accepted, conditions set, the catalog changed; a deleted
+//! definition takes its objects with it.
+//!
+//! Upstream: apiextensions-apiserver/pkg/controller/{status,establish,finalizer}, v1.36.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use meta::{Map, Text, Value};
+use registry::{Cache, Change, Object};
+
+use super::{delete_all, follow, remove, tree, write};
+use crate::Server;
+use crate::catalog::builtin::CLEANUP_FINALIZER;
+use crate::catalog::definition::{self, text};
+use crate::conditions::{self, Condition};
+use crate::verbs::write::{is_deleting, metadata_mut, metadata_text};
+
+/// Who writes the status of definitions, as their owners see it.
+const MANAGER: &str = "kube-apiserver";
+
+fn definitions(server: &Server) -> Option<Arc<Cache>> {
+    let catalog = server.catalog.load();
+    let resource = catalog.resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
+    Some(resource.cache.clone())
+}
+
+/// Serves every definition that is established already, in one step.
+pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error> {
+    let Some(cache) = definitions(server) else { return Ok(()) };
+    let applied = server.registry.fresh(&cache).await?;
+    let mut catalog = server.catalog.load().as_ref().clone();
+    for entry in cache.snapshot(applied).objects.values() {
+        if let Some(definition) = tree(&entry.object) {
+            let resources = definition::resources(&server.registry, &cache, &definition);
+            catalog = catalog.with_definition(entry.object.name(), resources);
+        }
+    }
+    server.catalog.store(Arc::new(catalog));
+    Ok(())
+}
+
+pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
+    let Some(cache) = definitions(&server) else { return Ok(()) };
+    let (mut watcher, objects) = follow(&server, &cache).await?;
+    let mut keeper = Keeper { server, cache, held: HashMap::new() };
+    let values: Vec<_> =
+        objects.values().filter_map(|entry| Some((&entry.object, tree(&entry.object)?))).collect();
+    for (_, value) in &values {
+        keeper.remember(value);
+    }
+    for (object, value) in values {
+        keeper.settle(object, value).await?;
+    }
+    loop {
+        for event in watcher.next().await? {
+            // Only the newest state counts; an older one has been overtaken.
+            match keeper.cache.get(event.object.name()) {
+                Some(current) => {
+                    if let Some(value) = tree(&current) {
+                        keeper.settle(&current, value).await?;
+                    }
+                }
+                None if event.change == Change::Deleted => keeper.gone(&event.object).await?,
+                None => {}
+            }
+        }
+    }
+}
+
+/// What the loop remembers, so that a change costs the size of the change: the names that definitions hold,
+/// by group and definition.
+struct Keeper {
+    server: Arc<Server>,
+    cache: Arc<Cache>,
+    held: HashMap<Text, HashMap<Text, Held>>,
+}
+
+/// What one definition holds, and what of it was last put into the catalog.
+struct Held {
+    names: Value,
+    waiting: bool,
+    served: Option<Served>,
+}
+
+/// What decides how a definition is served. While it stays the same, there is nothing to do.
+#[derive(Clone, Debug, PartialEq)]
+struct Served {
+    uid: Text,
+    generation: i64,
+    deleting: bool,
+    established: bool,
+    names: Value,
+}
+
+impl Keeper {
+    fn remember(&mut self, value: &Value) {
+        let (group, name) = (text(value, &["spec", "group"]), metadata_text(value, "name"));
+        let names = value.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
+        let waiting = !conditions::is_true(value, "NamesAccepted");
+        let group = self.held.entry(group.into()).or_default();
+        let served = group.remove(name).and_then(|held| held.served);
+        group.insert(name.into(), Held { names, waiting, served });
+    }
+
+    /// Brings one definition as far as it can go now.
+    async fn settle(&mut self, object: &Object, mut value: Value) -> Result<(), registry::Error> {
+        self.remember(&value);
+        if is_deleting(&value) {
+            self.serve(&value);
+            return clean_up(&self.server, &self.cache, object, value).await;
+        }
+        let before = value.clone();
+        self.accept_names(&mut value);
+        judge(&self.server, &mut value);
+        if value != before {
+            own_status(&self.server, &before, &mut value);
+            // The change comes back as an event, and then there is nothing to do.
+            write(&self.server, &self.cache, object, &value).await?;
+            return Ok(());
+        }
+        self.serve(&value);
+        Ok(())
+    }
+
+    /// Puts what a definition brings into the catalog.
+    fn serve(&mut self, value: &Value) {
+        let (group, name) = (text(value, &["spec", "group"]), metadata_text(value, "name"));
+        let metadata = meta::Meta::of(value);
+        let served = Served {
+            uid: metadata.uid().into(),
+            generation: metadata.generation(),
+            deleting: is_deleting(value),
+            established: conditions::is_true(value, "Established"),
+            names: value.at(&["status", "acceptedNames"]).cloned().unwrap_or_default(),
+        };
+        let held = self.held.get_mut(group).and_then(|group| group.get_mut(name));
+        if let Some(held) = held {
+            if held.served.as_ref() == Some(&served) {
+                return;
+            }
+            held.served = Some(served);
+        }
+        let resources = definition::resources(&self.server.registry, &self.cache, value);
+        let catalog = self.server.catalog.load().with_definition(name, resources);
+        self.server.catalog.store(Arc::new(catalog));
+    }
+
+    /// A definition is gone: so are its paths; names it held may now go to others.
+    async fn gone(&mut self, object: &Object) -> Result<(), registry::Error> {
+        let Some(value) = tree(object) else { return Ok(()) };
+        let (group, plural) = (text(&value, &["spec", "group"]), text(&value, &["spec", "names", "plural"]));
+        let catalog = self.server.catalog.load_full();
+        self.server.catalog.store(Arc::new(catalog.without_definition(object.name())));
+        if let Some(resource) = catalog.any_version(group, plural) {
+            // A create that had passed the catalog before it changed may have come after the cleaning.
+            delete_all(&self.server, &resource.cache, "").await?;
+            self.server.registry.forget(&resource.cache);
+        }
+        let Some(others) = self.held.get_mut(group) else { return Ok(()) };
+        others.remove(object.name());
+        let waiting: Vec<Text> =
+            others.iter().filter(|(_, held)| held.waiting).map(|(name, _)| name.clone()).collect();
+        if others.is_empty() {
+            self.held.remove(group);
+        }
+        for name in waiting {
+            if let Some(current) = self.cache.get(&name)
+                && let Some(value) = tree(&current)
+            {
+                self.settle(&current, value).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Deletes the objects of a deleted definition, then lets it go.
+async fn clean_up(
+    server: &Arc<Server>,
+    cache: &Arc<Cache>,
+    object: &Object,
+    mut value: Value,
+) -> Result<(), registry::Error> {
+    let finalizers = value.at(&["metadata", "finalizers"]).and_then(Value::as_array).unwrap_or_default();
+    if !finalizers.iter().any(|name| name.as_str() == Some(CLEANUP_FINALIZER)) {
+        return Ok(());
+    }
+    let before = value.clone();
+    let now = meta::time::format(server.env.now());
+    let condition = |reason, message| Condition { kind: "Terminating", status: "True", reason, message };
+    let left =
+        if conditions::is_true(&value, "Established") { delete_objects(server, &value).await? } else { 0 };
+    if left > 0 {
+        let progress = condition("InstanceDeletionInProgress", "CustomResource deletion is in progress");
+        if conditions::set(&mut value, &progress, &now) {
+            own_status(server, &before, &mut value);
+            write(server, cache, object, &value).await?;
+        }
+        watch_objects(server.clone(), cache.clone(), object.name().into(), &value);
+        return Ok(());
+    }
+    let metadata = metadata_mut(&mut value);
+    let others: Vec<Value> = metadata
+        .get("finalizers")
+        .and_then(Value::as_array)
+        .unwrap_or_default()
+        .iter()
+        .filter(|name| name.as_str() != Some(CLEANUP_FINALIZER))
+        .cloned()
+        .collect();
+    if others.is_empty() {
+        remove(server, cache, object).await?;
+        return Ok(());
+    }
+    metadata.insert("finalizers", others);
+    write(server, cache, object, &value).await?;
+    Ok(())
+}
+
+async fn delete_objects(server: &Server, definition: &Value) -> Result<usize, registry::Error> {
+    match objects_of(server, definition) {
+        Some(cache) => delete_all(server, &cache, "").await,
+        None => Ok(0),
+    }
+}
+
+fn objects_of(server: &Server, definition: &Value) -> Option<Arc<Cache>> {
+    let (group, plural) =
+        (text(definition, &["spec", "group"]), text(definition, &["spec", "names", "plural"]));
+    let catalog = server.catalog.load();
+    catalog.any_version(group, plural).map(|resource| resource.cache.clone())
+}
+
+/// Finalizers hold some objects: looks again when one of them changes.
+fn watch_objects(server: Arc<Server>, definitions: Arc<Cache>, name: Text, definition: &Value) {
+    let Some(cache) = objects_of(&server, definition) else { return };
+    let changed = cache.changed();
+    tokio::spawn(async move {
+        let mut stopping = server.stopping.subscribe();
+        tokio::select! {
+            () = changed => {}
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+        }
+        let Some(current) = definitions.get(&name).filter(|current| current.deleting) else { return };
+        let Some(value) = tree(&current) else { return };
+        if let Err(error) = Box::pin(clean_up(&server, &definitions, &current, value)).await {
+            tracing::warn!(%error, name = name.as_str(), "a deleted definition could not be cleaned up");
+        }
+    });
+}
+
+impl Keeper {
+    /// Takes the names that nobody else has, and says so.
+    ///
+    /// Upstream: apiextensions-apiserver/pkg/controller/status/naming_controller.go, v1.36.
+    fn accept_names(&self, value: &mut Value) {
+        let taken = self.taken_by_others(value);
+        let wanted = value.at(&["spec", "names"]).cloned().unwrap_or_default();
+        let mut accepted =
+            value.at(&["status", "acceptedNames"]).and_then(Value::as_object).cloned().unwrap_or_default();
+        for required in ["plural", "kind"] {
+            accepted.get_or_insert_with(required, || "".into());
+        }
+        let mut conflict: Option<(&str, String)> = None;
+        for (key, reason, names) in [
+            ("plural", "PluralConflict", &taken.resources),
+            ("singular", "SingularConflict", &taken.resources),
+            ("kind", "KindConflict", &taken.kinds),
+            ("listKind", "ListKindConflict", &taken.kinds),
+        ] {
+            let name = text(&wanted, &[key]);
+            if names.contains(name) {
+                conflict = Some((reason, format!("\"{name}\" is already in use")));
+            } else {
+                accepted.insert(key, name);
+            }
+        }
+        let short_names: Vec<&str> = names_in(&wanted, "shortNames");
+        let conflicts: Vec<String> = short_names
+            .iter()
+            .filter(|name| taken.resources.contains(**name))
+            .map(|name| format!("\"{name}\" is already in use"))
+            .collect();
+        if conflicts.is_empty() {
+            copy_or_remove(&mut accepted, "shortNames", &wanted);
+        } else {
+            conflict = Some(("ShortNamesConflict", conflicts.join(", ")));
+        }
+        copy_or_remove(&mut accepted, "categories", &wanted);
+        set_accepted(value, accepted);
+        say(&self.server, value, conflict.as_ref().map(|(reason, message)| (*reason, message.as_str())));
+    }
+
+    fn taken_by_others(&self, value: &Value) -> Taken {
+        let (own, group) = (metadata_text(value, "name"), text(value, &["spec", "group"]));
+        let mut taken = Taken::default();
+        for (name, held) in self.held.get(group).into_iter().flatten() {
+            if name != own {
+                taken.add(&held.names);
+            }
+        }
+        taken
+    }
+}
+
+fn say(server: &Server, value: &mut Value, conflict: Option<(&str, &str)>) {
+    let now = meta::time::format(server.env.now());
+    let established = conditions::is_true(value, "Established");
+    let names = match conflict {
+        None => Condition {
+            kind: "NamesAccepted",
+            status: "True",
+            reason: "NoConflicts",
+            message: "no conflicts found",
+        },
+        Some((reason, message)) => Condition { kind: "NamesAccepted", status: "False", reason, message },
+    };
+    conditions::set(value, &names, &now);
+    let ready = match conflict {
+        _ if established => return, // once served, always served
+        None => Condition {
+            kind: "Established",
+            status: "True",
+            reason: "InitialNamesAccepted",
+            message: "the initial names have been accepted",
+        },
+        Some(_) => Condition {
+            kind: "Established",
+            status: "False",
+            reason: "NotAccepted",
+            message: "not all names are accepted",
+        },
+    };
+    conditions::set(value, &ready, &now);
+}
+
+/// Says whether a community group was approved and whether the schemas are structural.
+fn judge(server: &Server, value: &mut Value) {
+    let now = meta::time::format(server.env.now());
+    for (kind, found) in [
+        ("KubernetesAPIApprovalPolicyConformant", schema::crd::api_approval(value)),
+        ("NonStructuralSchema", schema::crd::non_structural(value)),
+    ] {
+        match found {
+            None => conditions::remove(value, kind),
+            Some(found) => {
+                let status = match found.status {
+                    schema::crd::Truth::True => "True",
+                    schema::crd::Truth::False => "False",
+                    schema::crd::Truth::Unknown => "Unknown",
+                };
+                let condition = Condition { kind, status, reason: found.reason, message: &found.message };
+                conditions::set(value, &condition, &now);
+            }
+        }
+    }
+}
+
+/// Records that the server wrote the status.
+fn own_status(server: &Server, before: &Value, value: &mut Value) {
+    let catalog = server.catalog.load();
+    if let Some(resource) = catalog.resource("apiextensions.k8s.io", "v1", "customresourcedefinitions") {
+        resource.form.own_as(MANAGER, "status", Some(before), value, server.env.now());
+    }
+}
+
+fn set_accepted(value: &mut Value, accepted: Map) {
+    if let Some(Value::Object(status)) = value.get_mut("status") {
+        status.insert("acceptedNames", accepted);
+    }
+}
+
+fn copy_or_remove(to: &mut Map, key: &str, from: &Value) {
+    crate::verbs::write::set_or_remove(to, key, from.get(key).cloned());
+}
+
+fn names_in<'a>(names: &'a Value, key: &str) -> Vec<&'a str> {
+    names.get(key).and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect()
+}
+
+/// The names that other definitions of the same group hold.
+#[derive(Default)]
+struct Taken {
+    resources: HashSet<String>,
+    kinds: HashSet<String>,
+}
+
+impl Taken {
+    fn add(&mut self, names: &Value) {
+        for key in ["plural", "singular"] {
+            self.resources
+                .extend(Some(text(names, &[key])).filter(|name| !name.is_empty()).map(str::to_owned));
+        }
+        self.resources.extend(names_in(names, "shortNames").into_iter().map(str::to_owned));
+        for key in ["kind", "listKind"] {
+            self.kinds.extend(Some(text(names, &[key])).filter(|name| !name.is_empty()).map(str::to_owned));
+        }
+    }
+}

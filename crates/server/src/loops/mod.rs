@@ -1,0 +1,126 @@
+//! What happens without a request: definitions become resources, deleted things are cleaned up.
+//!
+//! Each loop follows the changes of its resource and looks at everything once at the start; it never sleeps
+//! to wait for a state. A loop acts through the registry on objects it has just read, so that it loses
+//! against any other writer and looks again.
+
+mod definitions;
+mod namespaces;
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use meta::Value;
+use registry::{At, Cache, NewObject, Object, Objects, Start, Watcher};
+use tokio::task::JoinSet;
+
+use crate::Server;
+
+/// How long a loop waits after a failure before it tries again.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
+
+/// Starts the loops and waits until everything that was there before has been seen once.
+pub(crate) async fn start(server: &Arc<Server>, tasks: &mut JoinSet<()>) -> Result<(), registry::Error> {
+    crate::bootstrap::make_namespaces(server).await?;
+    definitions::catch_up(server).await?;
+    let (one, two) = (server.clone(), server.clone());
+    tasks.spawn(async move { keep_running("definitions", &one, definitions::run).await });
+    tasks.spawn(async move { keep_running("namespaces", &two, namespaces::run).await });
+    server.ready.send_replace(true);
+    Ok(())
+}
+
+/// Runs a loop until the server stops; a failure or a panic starts it again.
+async fn keep_running<F, R>(name: &str, server: &Arc<Server>, run: F)
+where
+    F: Fn(Arc<Server>) -> R,
+    R: Future<Output = Result<(), registry::Error>>,
+{
+    let mut stopping = server.stopping.subscribe();
+    loop {
+        let turn = AssertUnwindSafe(run(server.clone())).catch_unwind();
+        tokio::select! {
+            ended = turn => match ended {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => tracing::warn!(%error, name, "a loop failed; it starts again"),
+                Err(_) => {
+                    server.metrics.panicked();
+                    tracing::error!(name, "a loop panicked; it starts again");
+                }
+            },
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+        }
+        tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// The objects of a resource now, and the changes from here on.
+async fn follow(server: &Arc<Server>, cache: &Arc<Cache>) -> Result<(Watcher, Objects), registry::Error> {
+    let (watcher, state) =
+        Watcher::open(server.registry.clone(), cache.clone(), Start::State(At::Fresh)).await?;
+    Ok((watcher, state.map(|(objects, _)| objects).unwrap_or_default()))
+}
+
+/// A stored object as a tree.
+fn tree(object: &Object) -> Option<Value> {
+    meta::wire::json::parse(object.bytes()).ok().map(|parsed| parsed.value)
+}
+
+/// Writes a changed object, unless somebody was faster. True when it was written.
+async fn write(server: &Server, cache: &Cache, old: &Object, new: &Value) -> Result<bool, registry::Error> {
+    let key = registry::join_key(old.namespace(), old.name());
+    let encoded = NewObject::from(registry::codec::encode(new));
+    match server.registry.replace(cache, &key, old.revision, encoded).await {
+        Ok(_) => Ok(true),
+        Err(registry::Error::Conflict(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes an object, unless somebody was faster. True when it is gone.
+async fn remove(server: &Server, cache: &Cache, object: &Object) -> Result<bool, registry::Error> {
+    let key = registry::join_key(object.namespace(), object.name());
+    match server.registry.remove(cache, &key, object).await {
+        Ok(_) | Err(registry::Error::Conflict(None)) => Ok(true),
+        Err(registry::Error::Conflict(Some(_))) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Deletes objects as a client would: at once, or marked when finalizers hold them.
+/// Gives back how many are still there afterwards.
+async fn delete_all(server: &Server, cache: &Cache, namespace: &str) -> Result<usize, registry::Error> {
+    let applied = server.registry.fresh(cache).await?;
+    let objects = cache.snapshot(applied).objects;
+    let mut left = 0;
+    for entry in objects.values() {
+        if !namespace.is_empty() && entry.object.namespace() != namespace {
+            continue;
+        }
+        if !delete_one(server, cache, &entry.object).await? {
+            left += 1;
+        }
+    }
+    Ok(left)
+}
+
+async fn delete_one(server: &Server, cache: &Cache, object: &Object) -> Result<bool, registry::Error> {
+    let Some(mut value) = tree(object) else { return remove(server, cache, object).await };
+    if !crate::verbs::write::has_finalizers(&value) {
+        return remove(server, cache, object).await;
+    }
+    if !object.deleting {
+        let now = meta::time::format(server.env.now());
+        let metadata = crate::verbs::write::metadata_mut(&mut value);
+        metadata.insert("deletionTimestamp", now);
+        metadata.insert("deletionGracePeriodSeconds", 0_i64);
+        if let Some(generation) = metadata.get("generation").and_then(Value::as_int) {
+            metadata.insert("generation", generation + 1);
+        }
+        write(server, cache, object, &value).await?;
+    }
+    Ok(false)
+}

@@ -1,0 +1,83 @@
+//! A deleted namespace takes everything in it with it.
+//!
+//! Upstream: kubernetes/pkg/controller/namespace/deletion, v1.36.
+
+use std::sync::Arc;
+
+use meta::{Text, Value};
+use registry::{Cache, Object};
+
+use super::{delete_all, follow, remove, tree, write};
+use crate::Server;
+use crate::catalog::builtin::NAMESPACE_FINALIZER;
+use crate::verbs::write::{has_finalizers, is_deleting};
+
+fn namespaces(server: &Server) -> Option<Arc<Cache>> {
+    server.catalog.load().resource("", "v1", "namespaces").map(|resource| resource.cache.clone())
+}
+
+pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
+    let Some(cache) = namespaces(&server) else { return Ok(()) };
+    let (mut watcher, objects) = follow(&server, &cache).await?;
+    for entry in objects.values().filter(|entry| entry.object.deleting) {
+        empty(&server, &cache, &entry.object).await?;
+    }
+    loop {
+        for event in watcher.next().await? {
+            if let Some(current) = cache.get(event.object.name()).filter(|current| current.deleting) {
+                empty(&server, &cache, &current).await?;
+            }
+        }
+    }
+}
+
+/// Deletes what is in a namespace, then the namespace. What finalizers hold is looked at again when it changes.
+async fn empty(server: &Arc<Server>, cache: &Arc<Cache>, namespace: &Object) -> Result<(), registry::Error> {
+    let Some(mut value) = tree(namespace) else { return Ok(()) };
+    if !is_deleting(&value) {
+        return Ok(());
+    }
+    let catalog = server.catalog.load_full();
+    let mut held = Vec::new();
+    for resource in catalog.resources().filter(|resource| resource.namespaced) {
+        if delete_all(server, &resource.cache, namespace.name()).await? > 0 {
+            held.push(resource.cache.clone());
+        }
+    }
+    if !held.is_empty() {
+        look_again(server.clone(), cache.clone(), namespace.name().into(), held);
+        return Ok(());
+    }
+    if let Some(Value::Object(spec)) = value.get_mut("spec")
+        && let Some(Value::Array(finalizers)) = spec.get_mut("finalizers")
+    {
+        finalizers.retain(|name| name.as_str() != Some(NAMESPACE_FINALIZER));
+        if !finalizers.is_empty() {
+            write(server, cache, namespace, &value).await?;
+            return Ok(());
+        }
+        spec.remove("finalizers");
+    }
+    if has_finalizers(&value) {
+        write(server, cache, namespace, &value).await?;
+    } else {
+        remove(server, cache, namespace).await?;
+    }
+    Ok(())
+}
+
+/// Waits for a change of one of the resources that still have objects in the namespace.
+fn look_again(server: Arc<Server>, cache: Arc<Cache>, name: Text, held: Vec<Arc<Cache>>) {
+    let changes: Vec<_> = held.iter().map(|cache| Box::pin(cache.changed())).collect();
+    tokio::spawn(async move {
+        let mut stopping = server.stopping.subscribe();
+        tokio::select! {
+            _ = futures_util::future::select_all(changes) => {}
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+        }
+        let Some(current) = cache.get(&name).filter(|current| current.deleting) else { return };
+        if let Err(error) = Box::pin(empty(&server, &cache, &current)).await {
+            tracing::warn!(%error, name = name.as_str(), "a deleted namespace could not be emptied");
+        }
+    });
+}

@@ -1,0 +1,27 @@
+//! What the verbs ask about namespaces.
+
+use meta::status::{Cause, Status, cause};
+
+use crate::verbs::{Call, storage_status};
+
+/// Whether a namespace takes new objects: it must exist and not be on its way out.
+///
+/// Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go, v1.36.
+pub(crate) async fn may_hold_new(call: &Call, namespace: &str, name: &str) -> Result<(), Status> {
+    let catalog = call.server.catalog.load();
+    let Some(namespaces) = catalog.resource("", "v1", "namespaces") else { return Ok(()) };
+    call.server.registry.fresh(&namespaces.cache).await.map_err(|error| storage_status(error, call))?;
+    let Some(found) = namespaces.cache.get(namespace) else {
+        return Err(Status::not_found(&namespaces.group_resource(), namespace));
+    };
+    if !found.deleting {
+        return Ok(());
+    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let status = Status::forbidden(&call.resource.group_resource(), name, why);
+    Err(status.with_cause(Cause {
+        reason: cause::NAMESPACE_TERMINATING.into(),
+        message: format!("namespace {namespace} is being terminated"),
+        field: "metadata.namespace".to_owned(),
+    }))
+}

@@ -1,0 +1,234 @@
+//! From the bytes of a request to an object of the resource's kind.
+//!
+//! Upstream: apiserver/pkg/endpoints/handlers/{create,update,rest}.go and
+//! apimachinery/pkg/runtime/serializer/json, v1.36.
+
+use std::fmt::Write;
+
+use meta::gvk::{GroupKind, GroupVersion, parse_api_version};
+use meta::status::Status;
+use meta::wire::negotiate::{ALL_MEDIA_TYPES, MediaType, negotiate_input};
+use meta::wire::{json, yaml};
+use meta::{FieldError, FieldPath, Text, Value};
+
+use super::options::FieldValidation;
+use super::{Call, Warnings};
+use crate::catalog::Resource;
+use crate::catalog::form::Form;
+
+/// The format that a `Content-Type` names; without one it is JSON.
+pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
+    match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
+        // Named by the reference's errors, but not read here yet.
+        MediaType::Protobuf => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
+        readable => Ok(readable),
+    }
+}
+
+/// Reads the object in a request's body, in the version of the request.
+pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
+    let (resource, body) = (&call.resource, &call.body);
+    let read = match format(call)? {
+        MediaType::Json | MediaType::Protobuf => from_json(body),
+        MediaType::Yaml => from_yaml(body),
+    };
+    let decoded = read.and_then(|(value, findings)| decode(resource, value, findings, body));
+    let (value, findings) = decoded.map_err(|failure| failure.of_body(resource, body))?;
+    report(findings, directive, &call.warnings).map_err(|failure| failure.of_body(resource, body))?;
+    check_version(resource, &value)?;
+    Ok(value)
+}
+
+/// Takes the outcome of a patch for an object of the resource.
+pub(super) fn patched(call: &Call, patched: Value, directive: FieldValidation) -> Result<Value, Status> {
+    let text = json::to_string(&patched);
+    let decoded = decode(&call.resource, patched, Vec::new(), text.as_bytes());
+    let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text))?;
+    report(findings, directive, &call.warnings).map_err(|failure| failure.of_patch(&text))?;
+    check_version(&call.resource, &value)?;
+    Ok(value)
+}
+
+/// Why a text is no object of a kind, in the reference's words.
+struct Failure {
+    /// What it says it is, when that is known.
+    kind: Option<NamedKind>,
+    why: String,
+}
+
+impl Failure {
+    fn unknown_kind(why: impl Into<String>) -> Self {
+        Failure { kind: None, why: why.into() }
+    }
+
+    /// The failure of a request's own body.
+    fn of_body(&self, resource: &Resource, body: &[u8]) -> Status {
+        let expected = &resource.names.kind;
+        Status::bad_request(match &self.kind {
+            Some(kind) => {
+                let version = meta::go_fmt::quote(&kind.version.version);
+                format!("{} in version {version} cannot be handled as a {expected}: {}", kind.kind, self.why)
+            }
+            None => format!(
+                "the object provided is unrecognized (must be of type {expected}): {} ({})",
+                self.why,
+                summary(body)
+            ),
+        })
+    }
+
+    /// The failure of what a patch made of an object.
+    fn of_patch(&self, text: &str) -> Status {
+        let error = FieldError::invalid(&FieldPath::ROOT.field("patch"), text, self.why.as_str());
+        Status::invalid(&GroupKind::new("", ""), "", &[error])
+    }
+}
+
+/// A tree, and what strict reading finds wrong with its text.
+type Read = (Value, Vec<String>);
+
+fn from_json(body: &[u8]) -> Result<Read, Failure> {
+    let read = json::parse(body).map_err(|error| Failure::unknown_kind(interpreting(&error.to_string())))?;
+    Ok((read.value, read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect()))
+}
+
+fn from_yaml(body: &[u8]) -> Result<Read, Failure> {
+    let read = yaml::parse(body).map_err(|error| Failure::unknown_kind(error.to_string()))?;
+    Ok((read.value, read.strict_error.into_iter().collect()))
+}
+
+/// Takes a tree for an object of `resource`; adds the fields that do not belong to the findings.
+fn decode(
+    resource: &Resource,
+    mut value: Value,
+    mut findings: Vec<String>,
+    body: &[u8],
+) -> Result<(Value, Findings), Failure> {
+    let named = named_kind(&value).map_err(|why| Failure::unknown_kind(interpreting(&why)))?;
+    let kind = complete(resource, named, body)?;
+    let unknown = match resource.form.decode(resource, &mut value, &kind) {
+        Ok(unknown) => unknown,
+        Err(why) => return Err(Failure { kind: Some(kind), why }),
+    };
+    let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
+    if resource.is_builtin() {
+        // Typed decoding finds both in one pass; unknown fields are told first here.
+        findings = unknown.chain(findings).collect();
+    } else {
+        findings.extend(unknown);
+    }
+    Ok((value, Findings { kind, texts: findings }))
+}
+
+/// Fields that do not belong, of an object that says it is of this kind.
+struct Findings {
+    kind: NamedKind,
+    texts: Vec<String>,
+}
+
+/// Refused, told or passed over, as the client wants.
+fn report(findings: Findings, directive: FieldValidation, warnings: &Warnings) -> Result<(), Failure> {
+    match directive {
+        FieldValidation::Strict if !findings.texts.is_empty() => {
+            let why = format!("strict decoding error: {}", findings.texts.join(", "));
+            return Err(Failure { kind: Some(findings.kind), why });
+        }
+        FieldValidation::Warn => findings.texts.into_iter().for_each(|text| warnings.add(text)),
+        FieldValidation::Strict | FieldValidation::Ignore => {}
+    }
+    Ok(())
+}
+
+/// The version in a body must be the one in the path.
+fn check_version(resource: &Resource, value: &Value) -> Result<(), Status> {
+    let expected = resource.api_version();
+    let found = meta::object::api_version(value);
+    if found == expected {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "the API version in the data ({found}) does not match the expected API version ({expected})"
+    )))
+}
+
+/// What a body says it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedKind {
+    pub version: GroupVersion,
+    pub kind: Text,
+}
+
+/// The `apiVersion` and `kind` of a body, empty where it does not say.
+fn named_kind(value: &Value) -> Result<(Text, Text), String> {
+    let shape = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+    let go_type = |value: &Value| match value {
+        Value::Bool(_) => "bool",
+        Value::Int(_) | Value::Float(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) | Value::Null => "object",
+    };
+    let members = match value {
+        Value::Object(members) => members,
+        Value::Null => return Ok((Text::default(), Text::default())),
+        other => {
+            return Err(format!("json: cannot unmarshal {} into Go value of type {shape}", go_type(other)));
+        }
+    };
+    let text = |key: &str| match members.get(key) {
+        None | Some(Value::Null) => Ok(Text::default()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(other) => Err(format!(
+            "json: cannot unmarshal {} into Go struct field .{key} of type string",
+            go_type(other)
+        )),
+    };
+    Ok((text("apiVersion")?, text("kind")?))
+}
+
+/// Fills in what a body does not say. Built-in kinds may leave out everything, others nothing.
+fn complete(resource: &Resource, named: (Text, Text), body: &[u8]) -> Result<NamedKind, Failure> {
+    let (api_version, kind) = named;
+    let version =
+        parse_api_version(&api_version).map_err(|error| Failure::unknown_kind(error.to_string()))?;
+    match &resource.form {
+        Form::Custom(_) => {
+            let text = String::from_utf8_lossy(body);
+            if kind.is_empty() {
+                return Err(Failure::unknown_kind(format!("Object 'Kind' is missing in '{text}'")));
+            }
+            Ok(NamedKind { version, kind })
+        }
+        Form::Builtin(_) => {
+            let own = GroupVersion::new(resource.group.clone(), resource.version.clone());
+            let version = if version.version.is_empty() { own } else { version };
+            let kind = if kind.is_empty() { resource.names.kind.clone() } else { kind };
+            Ok(NamedKind { version, kind })
+        }
+    }
+}
+
+fn interpreting(why: &str) -> String {
+    format!("couldn't get version/kind; json parse error: {why}")
+}
+
+/// The beginning of a body: as text when it looks like JSON, in hexadecimal otherwise.
+fn summary(body: &[u8]) -> String {
+    const SHOWN_BYTES: usize = 30;
+    if body.is_empty() {
+        return "<empty>".to_owned();
+    }
+    let shown = &body[..body.len().min(SHOWN_BYTES)];
+    let mut text = if body[0] == b'{' {
+        String::from_utf8_lossy(shown).into_owned()
+    } else {
+        shown.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    };
+    if body.len() > SHOWN_BYTES {
+        text.push_str(" ...");
+    }
+    text
+}

@@ -1,0 +1,244 @@
+//! The verbs, for every resource alike. They know descriptions and objects, and nothing of HTTP.
+
+mod body;
+mod create;
+mod delete;
+mod delete_collection;
+mod get;
+mod list;
+pub mod options;
+mod patch;
+mod select;
+pub mod table;
+mod update;
+pub mod watch;
+pub mod write;
+
+use std::sync::Arc;
+
+use auth::Permitted;
+use bytes::Bytes;
+use meta::Value;
+use meta::status::Status;
+use parking_lot::Mutex;
+use registry::Object;
+
+use crate::Server;
+use crate::catalog::Resource;
+use crate::negotiate::{Headers, Output};
+use crate::request::{RequestInfo, ResourceInfo};
+
+pub use body::NamedKind;
+pub use list::ListAnswer;
+
+/// How long a read waits for a version that nobody has given out yet.
+const FUTURE_VERSION_WAIT: std::time::Duration = std::time::Duration::from_secs(3);
+
+/// One request for a resource of ours, on its way through a verb.
+pub struct Call {
+    pub server: Arc<Server>,
+    pub resource: Arc<Resource>,
+    pub info: RequestInfo,
+    pub permitted: Permitted,
+    pub headers: Headers,
+    pub body: Bytes,
+    pub warnings: Warnings,
+}
+
+/// What the client should be told besides the answer; kept outside of it, since failures carry warnings too.
+#[derive(Clone, Default)]
+pub struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Warnings {
+    /// Adds a warning unless it has been given already.
+    pub fn add(&self, warning: impl Into<String>) {
+        let warning = warning.into();
+        let mut warnings = self.0.lock();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock())
+    }
+}
+
+/// What a verb gives back.
+pub enum Answer {
+    /// An object as it is stored, to be shown in the version and form that was asked for.
+    Object {
+        code: u16,
+        object: Arc<Object>,
+        output: Output,
+    },
+    /// An object, or what stands for one, that is not stored in this form.
+    Value {
+        code: u16,
+        value: Value,
+        output: Output,
+    },
+    List {
+        list: list::ListAnswer,
+        output: Output,
+    },
+    Watch(Box<watch::WatchAnswer>),
+}
+
+/// Runs the verb that a request asks for, and shows what is stored as the kind shows it.
+pub async fn run(call: Call) -> Result<Answer, Status> {
+    let form = &call.resource.clone().form;
+    let mut answer = dispatch(call).await?;
+    match &mut answer {
+        Answer::Object { object, .. } => *object = form.show(object),
+        Answer::List { list, .. } => list.objects.iter_mut().for_each(|object| *object = form.show(object)),
+        Answer::Value { .. } | Answer::Watch(_) => {}
+    }
+    Ok(answer)
+}
+
+async fn dispatch(call: Call) -> Result<Answer, Status> {
+    if let Some(deprecation) = &call.resource.deprecation {
+        call.warnings.add(deprecation.clone());
+    }
+    let target = call.target();
+    if !target.subresource.is_empty() {
+        return run_subresource(&call).await;
+    }
+    let builtin = call.resource.is_builtin();
+    let named = target.name_from_path;
+    match (call.info.verb, named) {
+        ("get", _) => get::run(&call).await,
+        ("list", _) => list::run(&call).await,
+        ("watch", _) => watch::run(&call).await,
+        ("create", named) if !(builtin && named) => create::run(&call).await,
+        ("update", true) => update::run(&call).await,
+        ("patch", true) => patch::run(&call).await,
+        ("update" | "patch", false) if !builtin => Err(Status::bad_request("name must be provided")),
+        ("delete", true) => delete::run(&call).await,
+        ("deletecollection", false) if call.resource.allows("deletecollection") => {
+            delete_collection::run(&call).await
+        }
+        _ => Err(method_not_allowed()),
+    }
+}
+
+async fn run_subresource(call: &Call) -> Result<Answer, Status> {
+    let name = call.target().subresource.as_str();
+    let Some(subresource) = call.resource.subresource(name) else { return Err(call.no_such_path()) };
+    if !subresource.verbs.contains(&call.info.verb) {
+        return Err(method_not_allowed());
+    }
+    match call.info.verb {
+        "get" => get::run(call).await,
+        "update" => update::run(call).await,
+        "patch" => patch::run(call).await,
+        _ => Err(method_not_allowed()),
+    }
+}
+
+/// A method that a known path does not take.
+pub fn method_not_allowed() -> Status {
+    Status::generic(405, "", &meta::gvk::GroupResource::new("", ""), "", "")
+}
+
+/// A path below a known group that leads nowhere.
+pub fn not_found() -> Status {
+    Status::generic(404, "", &meta::gvk::GroupResource::new("", ""), "", "")
+}
+
+impl Call {
+    /// The part of the path that names the resource; only such requests come here.
+    pub fn target(&self) -> &ResourceInfo {
+        static NOTHING: std::sync::OnceLock<ResourceInfo> = std::sync::OnceLock::new();
+        self.info.resource.as_ref().unwrap_or_else(|| NOTHING.get_or_init(ResourceInfo::default))
+    }
+
+    /// Which part of an object this request is about; empty: the object itself.
+    fn subresource(&self) -> &str {
+        &self.target().subresource
+    }
+
+    fn name(&self) -> &str {
+        &self.target().name
+    }
+
+    /// The namespace of the objects asked for; empty for resources of the cluster.
+    fn namespace(&self) -> &str {
+        if self.resource.namespaced { &self.target().namespace } else { "" }
+    }
+
+    /// The key of the object asked for.
+    fn key(&self) -> meta::Text {
+        registry::join_key(self.namespace(), self.name())
+    }
+
+    fn not_found(&self) -> Status {
+        Status::not_found(&self.resource.group_resource(), self.name())
+    }
+
+    /// A part of the object that its kind does not have.
+    fn no_such_path(&self) -> Status {
+        if self.resource.is_builtin() { not_found() } else { self.not_found() }
+    }
+
+    fn output(&self) -> Result<Output, Status> {
+        crate::negotiate::output(&self.headers, &self.info.query, &self.resource)
+    }
+
+    /// Waits until everything up to a revision is there, but not for ever: it may never have been given out.
+    async fn wait_for(&self, revision: store::Revision) -> Result<(), Status> {
+        let registry = &self.server.registry;
+        let waited = tokio::time::timeout(FUTURE_VERSION_WAIT, registry.wait_for(revision)).await;
+        match waited {
+            Ok(done) => done.map_err(|error| storage_status(error, self)),
+            Err(_) => Err(too_large_version(revision, registry.applied())),
+        }
+    }
+
+    /// Who owns the fields that this request sets.
+    pub(crate) fn manager(&self, options: &options::WriteOptions) -> String {
+        if options.field_manager.is_empty() {
+            schema::apply::manager_of_user_agent(&self.headers.user_agent)
+        } else {
+            options.field_manager.clone()
+        }
+    }
+}
+
+/// What a failure of the registry means to a client.
+pub fn storage_status(error: registry::Error, call: &Call) -> Status {
+    let resource = call.resource.group_resource();
+    match error {
+        registry::Error::AlreadyExists => Status::already_exists(&resource, call.name()),
+        registry::Error::Conflict(Some(_)) => Status::modified(&resource, call.name()),
+        registry::Error::Conflict(None) => call.not_found(),
+        registry::Error::Expired { .. } => Status::resource_expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+        ),
+        registry::Error::Future { current } => too_large_version(current, current),
+        registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
+        registry::Error::Unreadable | registry::Error::Store(_) => {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                path = call.info.path,
+                "storage failed"
+            );
+            Status::internal_error("the storage failed; the server's log says why")
+        }
+    }
+}
+
+/// A resource version that nobody has given out yet.
+fn too_large_version(asked: store::Revision, current: store::Revision) -> Status {
+    use meta::status::Cause;
+    let mut status = Status::timeout(format!("Too large resource version: {asked}, current: {current}"), 1);
+    if let Some(details) = &mut status.details {
+        details.causes.push(Cause {
+            reason: meta::status::cause::RESOURCE_VERSION_TOO_LARGE.into(),
+            message: "Too large resource version".to_owned(),
+            field: String::new(),
+        });
+    }
+    status
+}

@@ -1,0 +1,96 @@
+//! Selectors, made ready for one resource.
+
+use meta::selector::{field, label};
+use meta::status::Status;
+use registry::{Entry, Object, label_bits};
+
+use super::options::ListOptions;
+use crate::catalog::Resource;
+
+/// Which objects of a resource a request is about.
+pub(super) struct Selection {
+    labels: Option<label::LabelSelector>,
+    /// What every matching object's label summary must contain.
+    label_bits: u64,
+    fields: Vec<FieldCondition>,
+}
+
+struct FieldCondition {
+    source: FieldSource,
+    value: meta::Text,
+    equal: bool,
+}
+
+enum FieldSource {
+    Name,
+    Namespace,
+    /// One of the resource's selectable fields.
+    Field(usize),
+}
+
+impl Selection {
+    pub(super) fn new(resource: &Resource, options: &ListOptions) -> Result<Self, Status> {
+        let labels = options.label_selector.clone().filter(|selector| !selector.is_empty());
+        let label_bits = labels
+            .iter()
+            .flat_map(label::LabelSelector::equalities)
+            .fold(0, |bits, (key, value)| bits | label_bits(key, value));
+        let fields = match &options.field_selector {
+            None => Vec::new(),
+            Some(selector) => {
+                let conditions =
+                    selector.requirements().iter().map(|requirement| condition(resource, requirement));
+                conditions.collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Selection { labels, label_bits, fields })
+    }
+
+    /// Whether every object is selected.
+    pub(super) fn is_everything(&self) -> bool {
+        self.labels.is_none() && self.fields.is_empty()
+    }
+
+    pub(super) fn selects_entry(&self, entry: &Entry) -> bool {
+        entry.may_have(self.label_bits) && self.selects(&entry.object)
+    }
+
+    pub(super) fn selects(&self, object: &Object) -> bool {
+        self.fields.iter().all(|condition| condition.holds(object))
+            && self.labels.as_ref().is_none_or(|labels| labels.matches(|key| object.label(key)))
+    }
+}
+
+fn condition(resource: &Resource, requirement: &field::Requirement) -> Result<FieldCondition, Status> {
+    let source = match requirement.field.as_str() {
+        "metadata.name" => FieldSource::Name,
+        "metadata.namespace" if resource.namespaced || resource.is_builtin() => FieldSource::Namespace,
+        other => match resource.fields().position(other) {
+            Some(index) => FieldSource::Field(index),
+            None => return Err(unknown_field(resource, other)),
+        },
+    };
+    let equal = requirement.operator == field::Operator::Equals;
+    Ok(FieldCondition { source, value: requirement.value.clone(), equal })
+}
+
+fn unknown_field(resource: &Resource, label: &str) -> Status {
+    if resource.is_builtin() && resource.fields().0.is_empty() {
+        let quoted = meta::go_fmt::quote(label);
+        return Status::bad_request(format!(
+            "{quoted} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        ));
+    }
+    Status::bad_request(format!("field label not supported: {label}"))
+}
+
+impl FieldCondition {
+    fn holds(&self, object: &Object) -> bool {
+        let found = match self.source {
+            FieldSource::Name => object.name(),
+            FieldSource::Namespace => object.namespace(),
+            FieldSource::Field(index) => object.field(index).unwrap_or_default(),
+        };
+        (found == self.value) == self.equal
+    }
+}

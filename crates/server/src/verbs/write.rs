@@ -1,0 +1,149 @@
+//! What all writes have in common: metadata that only the server sets, and the two ways into the store.
+
+use std::sync::Arc;
+
+use meta::status::Status;
+use meta::{Map, Text, Value};
+use registry::{NewObject, Object, codec};
+
+use super::{Call, storage_status};
+
+/// The metadata of an object, made when it is missing.
+pub fn metadata_mut(object: &mut Value) -> &mut Map {
+    if !matches!(object, Value::Object(_)) {
+        *object = Value::Object(Map::new());
+    }
+    let Value::Object(members) = object else { unreachable!("made an object above") };
+    let metadata = members.get_or_insert_with("metadata", || Value::Object(Map::new()));
+    if !matches!(metadata, Value::Object(_)) {
+        *metadata = Value::Object(Map::new());
+    }
+    let Value::Object(metadata) = metadata else { unreachable!("made an object above") };
+    metadata
+}
+
+/// A text in an object's metadata; empty when it is missing.
+pub fn metadata_text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Sets or removes a member, whichever the value asks for.
+pub fn set_or_remove(map: &mut Map, key: &str, value: Option<Value>) {
+    match value {
+        Some(value) => {
+            map.insert(key, value);
+        }
+        None => {
+            map.remove(key);
+        }
+    }
+}
+
+/// The finalizers of an object that is not gone before they are.
+pub fn has_finalizers(object: &Value) -> bool {
+    object.at(&["metadata", "finalizers"]).and_then(Value::as_array).is_some_and(|list| !list.is_empty())
+}
+
+pub fn is_deleting(object: &Value) -> bool {
+    object.at(&["metadata", "deletionTimestamp"]).is_some_and(|value| !value.is_null())
+}
+
+/// Puts the namespace of the request into an object that has none, and refuses another one.
+///
+/// Upstream: apiserver/pkg/registry/rest/meta.go, v1.36.
+pub fn match_namespace(object: &mut Value, namespace: &str) -> Result<(), Status> {
+    let metadata = metadata_mut(object);
+    let found = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
+    if namespace.is_empty() {
+        metadata.remove("namespace");
+    } else if found.is_empty() {
+        metadata.insert("namespace", namespace);
+    } else if found != namespace {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    Ok(())
+}
+
+/// The resource version an object carries: 0 when it carries none.
+pub fn resource_version(object: &Value) -> Result<u64, Status> {
+    parse_resource_version(metadata_text(object, "resourceVersion"))
+}
+
+/// Reads a resource version, or fails as the reference does.
+pub fn parse_resource_version(text: &str) -> Result<u64, Status> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    text.parse().map_err(|error: std::num::ParseIntError| {
+        let cause = match error.kind() {
+            std::num::IntErrorKind::PosOverflow => "value out of range",
+            _ => "invalid syntax",
+        };
+        Status::unknown(500, format!("strconv.ParseUint: parsing {}: {cause}", meta::go_fmt::quote(text)))
+    })
+}
+
+/// Drops owner references that stand twice, and says so.
+pub fn drop_double_owners(object: &mut Value, call: &Call) {
+    let Some(owners) = metadata_mut(object).get_mut("ownerReferences").and_then(Value::as_array_mut) else {
+        return;
+    };
+    let before = owners.len();
+    let mut seen: Vec<Value> = Vec::with_capacity(before);
+    owners.retain(|owner| {
+        let new = !seen.contains(owner);
+        if new {
+            seen.push(owner.clone());
+        }
+        new
+    });
+    if owners.len() < before {
+        call.warnings.add(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed");
+    }
+}
+
+impl Call {
+    /// An object of this resource as it is to be stored.
+    pub(super) fn encoded(&self, object: &mut Value) -> NewObject {
+        if let Value::Object(members) = object {
+            members.insert("apiVersion", self.resource.storage_api_version.clone());
+            members.insert("kind", self.resource.names.kind.clone());
+        }
+        NewObject { text: codec::encode(object).into(), time_to_live: self.resource.time_to_live }
+    }
+
+    /// A stored object as a tree, in the version of this request.
+    pub(super) fn tree(&self, object: &Arc<Object>) -> Result<Value, Status> {
+        tree_in_version(&self.resource.form.show(object), &self.resource.api_version())
+    }
+
+    /// The object that a request names, with everything acknowledged before it.
+    pub(super) async fn live(&self) -> Result<Option<Arc<Object>>, Status> {
+        self.live_at(&self.key()).await
+    }
+
+    pub(super) async fn live_at(&self, key: &Text) -> Result<Option<Arc<Object>>, Status> {
+        let registry = &self.server.registry;
+        registry.fresh(&self.resource.cache).await.map_err(|error| storage_status(error, self))?;
+        Ok(self.resource.cache.get(key))
+    }
+
+    /// The time of this request as objects show it.
+    pub(crate) fn now(&self) -> String {
+        meta::time::format(self.server.env.now()).to_string()
+    }
+}
+
+/// A stored object as a tree, under another version's name.
+pub fn tree_in_version(object: &Object, api_version: &str) -> Result<Value, Status> {
+    let parsed = meta::wire::json::parse(object.bytes());
+    let mut value = parsed.map_err(|_| Status::internal_error("a stored object cannot be read"))?.value;
+    if object.api_version() != api_version
+        && let Value::Object(members) = &mut value
+    {
+        members.insert("apiVersion", api_version);
+    }
+    Ok(value)
+}

