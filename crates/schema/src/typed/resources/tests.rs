@@ -27,6 +27,14 @@ fn every_resource_has_a_described_kind_and_a_sane_name() {
 }
 
 #[test]
+fn the_generic_control_plane_has_twenty_nine_resources_in_order() {
+    assert_eq!(resources().iter().filter(|resource| !resource.workload).count(), 29);
+    for pair in resources().windows(2) {
+        assert!(pair[0].group != pair[1].group || pair[0].plural < pair[1].plural, "{}", pair[1].plural);
+    }
+}
+
+#[test]
 fn fields_that_are_reset_exist() {
     for resource in resources() {
         let all =
