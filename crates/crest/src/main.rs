@@ -8,6 +8,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// Objects are trees of small pieces, made and dropped on every write.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let flags = flags::Flags::parse();
     let result = match flags.command {

@@ -2,7 +2,7 @@
 //!
 //! Works on the v1 form of a definition, after [`default`] and [`prepare_for_create`] or [`prepare_for_update`], and
 //! reports as the reference does, which judges an internal form in which what is equal in all versions stands
-//! once at the top ([`view`]): hence fields such as `spec.validation.openAPIV3Schema`.
+//! once at the top (`view.rs`): hence fields such as `spec.validation.openAPIV3Schema`.
 //! On updates, mistakes that the old definition already has are forgiven where the reference forgives them.
 //!
 //! Leaves out what takes the expression engine: compiling and estimating `x-kubernetes-validations`.
@@ -11,6 +11,7 @@
 
 mod approval;
 mod columns;
+mod conditions;
 mod conversion;
 mod defaults;
 mod go_struct;
@@ -30,8 +31,8 @@ mod tests;
 
 use meta::{FieldError, FieldPath, Value};
 
+pub use conditions::{Condition, Truth, api_approval, non_structural};
 pub use prepare::{default, prepare_for_create, prepare_for_update};
-pub use structural::structural_errors;
 pub use warnings::{warnings_on_create, warnings_on_update};
 
 use options::Options;

@@ -201,13 +201,13 @@ impl Reader {
     fn props<'a>(&mut self, value: &'a Value, path: &FieldPath<'_>, depth: usize) -> Read<Props<'a>> {
         self.nodes += 1;
         if depth > MAX_DEPTH {
-            return Err(refused(path, format!("schemas may nest at most {MAX_DEPTH} levels")));
+            return refused(path, format!("schemas may nest at most {MAX_DEPTH} levels"));
         }
         if self.nodes > MAX_NODES {
-            return Err(refused(path, format!("a schema may have at most {MAX_NODES} nodes")));
+            return refused(path, format!("a schema may have at most {MAX_NODES} nodes"));
         }
         let Some(map) = value.as_object() else {
-            return Err(wrong(path, value, "object"));
+            return wrong(path, value, "object");
         };
         let mut props = Props::default();
         for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
@@ -384,15 +384,15 @@ fn external_docs<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<ExternalDoc
 }
 
 fn text<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<&'a str> {
-    value.as_str().ok_or_else(|| wrong(path, value, "string"))
+    value.as_str().map_or_else(|| wrong(path, value, "string"), Ok)
 }
 
 fn boolean(value: &Value, path: &FieldPath<'_>) -> Read<bool> {
-    value.as_bool().ok_or_else(|| wrong(path, value, "boolean"))
+    value.as_bool().map_or_else(|| wrong(path, value, "boolean"), Ok)
 }
 
 fn integer(value: &Value, path: &FieldPath<'_>) -> Read<i64> {
-    value.as_int().ok_or_else(|| wrong(path, value, "integer"))
+    value.as_int().map_or_else(|| wrong(path, value, "integer"), Ok)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the reference keeps these numbers as float64")]
@@ -400,16 +400,16 @@ fn number(value: &Value, path: &FieldPath<'_>) -> Read<f64> {
     match value {
         Value::Int(number) => Ok(*number as f64),
         Value::Float(number) => Ok(*number),
-        _ => Err(wrong(path, value, "number")),
+        _ => wrong(path, value, "number"),
     }
 }
 
 fn array<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<&'a [Value]> {
-    value.as_array().ok_or_else(|| wrong(path, value, "array"))
+    value.as_array().map_or_else(|| wrong(path, value, "array"), Ok)
 }
 
 fn object<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<&'a Map> {
-    value.as_object().ok_or_else(|| wrong(path, value, "object"))
+    value.as_object().map_or_else(|| wrong(path, value, "object"), Ok)
 }
 
 fn texts<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<Vec<&'a str>> {
@@ -422,11 +422,11 @@ fn texts<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<Vec<&'a str>> {
         .collect()
 }
 
-fn wrong(path: &FieldPath<'_>, value: &Value, expected: &str) -> Box<FieldError> {
+fn wrong<T>(path: &FieldPath<'_>, value: &Value, expected: &str) -> Read<T> {
     let detail = format!("must be of type {expected}");
-    Box::new(FieldError::type_invalid(path, value.type_name(), detail))
+    Err(Box::new(FieldError::type_invalid(path, value.type_name(), detail)))
 }
 
-fn refused(path: &FieldPath<'_>, detail: String) -> Box<FieldError> {
-    Box::new(FieldError::forbidden(path, detail))
+fn refused<T>(path: &FieldPath<'_>, detail: String) -> Read<T> {
+    Err(Box::new(FieldError::forbidden(path, detail)))
 }

@@ -1,6 +1,6 @@
 //! Regular expressions of schemas: Go's syntax and meaning, matched by the `regex` crate.
 //!
-//! A pattern is read once when a definition is compiled ([`crate::go_regex`] says whether Go would accept it and
+//! A pattern is read once when a definition is compiled (`go_regex.rs` says whether Go would accept it and
 //! what it means there) and becomes a program at its first use: programs are large and most patterns of most
 //! definitions are never asked.
 
@@ -15,6 +15,9 @@ use crate::go_regex;
 ///
 /// DIFFERENCE: Go bounds the number of repetitions to a total of 1000 and has no other limit.
 const PROGRAM_BYTES: usize = 32 << 20;
+
+/// How much one thread may remember of its searches with one pattern.
+const CACHE_BYTES: usize = 512 << 10;
 
 /// Below this many states a program is not built merely to see whether it is too large.
 const SURELY_SMALL: u64 = 20_000;
@@ -73,5 +76,9 @@ impl Pattern {
 fn build(translated: &str) -> Result<Regex, regex::Error> {
     // Each level of Go's groups becomes two here.
     let nesting = u32::try_from(4 * go_regex::MAX_NESTING).unwrap_or(u32::MAX);
-    RegexBuilder::new(translated).size_limit(PROGRAM_BYTES).nest_limit(nesting).build()
+    RegexBuilder::new(translated)
+        .size_limit(PROGRAM_BYTES)
+        .dfa_size_limit(CACHE_BYTES)
+        .nest_limit(nesting)
+        .build()
 }

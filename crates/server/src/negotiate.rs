@@ -108,12 +108,17 @@ fn table_options(version: &str, query: &Query) -> Result<TableOptions, Status> {
             return Err(Status::invalid(&kind, "", &[error]));
         }
     };
-    Ok(TableOptions { api_version: format!("meta.k8s.io/{version}"), include, headers: table::Headers::Shown })
+    Ok(TableOptions {
+        api_version: format!("meta.k8s.io/{version}"),
+        include,
+        headers: table::Headers::Shown,
+    })
 }
 
 /// The form of a failure or a document: only the encoding counts, and there is always one.
 pub fn media(headers: &Headers, query: &Query) -> Media {
-    let plain = Endpoint { media_types: &WRITTEN, plain: &WRITTEN, conversions: Conversions::MetadataAndTable };
+    let plain =
+        Endpoint { media_types: &WRITTEN, plain: &WRITTEN, conversions: Conversions::MetadataAndTable };
     let accepted = negotiate::negotiate(&headers.accept, &plain);
     let pretty = negotiate::is_pretty(query.get("pretty"), &headers.user_agent);
     match accepted {

@@ -51,6 +51,9 @@ pub struct Options {
     pub housekeeping: Duration,
     /// Pages that the engine keeps in memory for the writer; each reader has a quarter of it.
     pub cache_bytes: usize,
+    /// The log is copied into the database when it is longer. It may grow to a few times as much
+    /// under load or while something long is read.
+    pub log_bytes: usize,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -61,11 +64,14 @@ impl Default for Options {
             keep_history: Duration::from_mins(5),
             housekeeping: Duration::from_secs(1),
             cache_bytes: 4 << 20,
+            log_bytes: 6 << 20,
             clock: Arc::new(SystemClock),
         }
     }
 }
 
+/// A checkpoint reads each page once.
+const CHECKPOINT_CACHE_BYTES: usize = 64 << 10;
 /// Threads that read; more than one so that a long range does not hold up a watch.
 const READERS: usize = 2;
 
@@ -96,14 +102,16 @@ impl EmbeddedStore {
         let mut opened = open::open(dir, options.cache_bytes)?;
         let engine = |error| opened.files.engine(error);
         let published = Arc::new(Published::new(opened.current, opened.compacted));
+        let connect = |cache_bytes| {
+            schema::connect(&opened.files.database(), cache_bytes, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        };
         let connect_reader = |_| {
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-            let connection = schema::connect(&opened.files.database(), options.cache_bytes / 4, flags)?;
+            let connection = connect(options.cache_bytes / 4)?;
             connection.pragma_update(None, "query_only", true)?;
             Ok(connection)
         };
         let connections = (0..READERS).map(connect_reader).collect::<Result<_, _>>().map_err(engine)?;
-        let log = WriteAheadLog::follow(&mut opened.writer).map_err(engine)?;
+        let helper = connect(CHECKPOINT_CACHE_BYTES).map_err(engine)?;
         let readers = Readers::start(connections, &published).map_err(|error| opened.files.io(error))?;
         let shared = Arc::new(Shared {
             options,
@@ -113,10 +121,21 @@ impl EmbeddedStore {
             readers,
             counters: Counters::default(),
         });
+        let queue = Arc::downgrade(&shared);
+        let failed = move |error: rusqlite::Error| {
+            if let Some(shared) = queue.upgrade()
+                && !committer::passes(&error)
+            {
+                shared.queue.poison(Arc::new(failure(error)));
+            }
+        };
+        let engine = |error| shared.files.engine(error);
+        let log = WriteAheadLog::follow(&mut opened.writer, shared.options.log_bytes, helper, failed);
+        let log = log.map_err(engine)?;
         let committer = Committer::new(opened.writer, Arc::clone(&shared), opened.watermark, log);
-        let committer = committer.map_err(|error| opened.files.engine(error))?;
+        let committer = committer.map_err(engine)?;
         let thread = thread::Builder::new().name("store-commit".into()).spawn(move || committer.run());
-        let thread = thread.map_err(|error| opened.files.io(error))?;
+        let thread = thread.map_err(|error| shared.files.io(error))?;
         Ok(Self { shared, committer: Mutex::new(Some(thread)), lock: Mutex::new(Some(opened.lock)) })
     }
 

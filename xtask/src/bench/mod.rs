@@ -6,7 +6,7 @@
 mod cases;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -228,8 +228,14 @@ fn last_object(command: Command, progress: &Progress) -> Result<Value> {
     let line = finished.output.lines().rev().find(|line| line.starts_with('{'));
     match line.and_then(|line| serde_json::from_str(line).ok()) {
         Some(object) if finished.status.success() && is_worth_something(&object) => Ok(object),
-        _ => bail!("{}", last_lines(&finished.output, 15)),
+        _ => bail!("{}", last_lines(&distinct_lines(&finished.output), 15)),
     }
+}
+
+/// A thousand workers may all complain about the same thing.
+fn distinct_lines(text: &str) -> String {
+    let mut seen = BTreeSet::new();
+    text.lines().filter(|line| !line.is_empty() && seen.insert(*line)).collect::<Vec<_>>().join("\n")
 }
 
 /// Refusals are cheap: a run with more than a few measures something else.
@@ -278,6 +284,14 @@ mod tests {
                 .contains("cannot connect")
         );
         assert!(check("echo nothing").is_err());
+    }
+
+    #[test]
+    fn the_same_complaint_is_shown_once() {
+        assert_eq!(
+            check("echo bad; echo worse; echo; echo bad; exit 1").unwrap_err().to_string(),
+            "bad\nworse"
+        );
     }
 
     #[test]

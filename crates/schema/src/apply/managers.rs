@@ -260,26 +260,42 @@ fn cap_update_managers(entries: &mut Vec<Entry>) {
     }
     let all = std::mem::take(entries);
     let (mut updates, applies): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(is_update);
-    // What was merged before is the oldest whatever its time says, and stays one entry.
-    let is_bucket = |entry: &Entry| entry.manager == OLD_UPDATES_MANAGER && entry.subresource.is_empty();
-    updates.sort_by_cached_key(|entry| (!is_bucket(entry), entry.time.clone(), entry.identifier()));
     *entries = applies;
-    let mut oldest: Vec<Entry> = Vec::new(); // the first of each version; later ones join it
+    updates.sort_by_cached_key(|entry| (entry.time.clone(), entry.identifier()));
+    let (mut buckets, updates): (Vec<Entry>, Vec<Entry>) = updates.into_iter().partition(is_bucket);
+    // The bucket of a version is what was merged before, or else becomes its oldest entry.
+    let mut oldest: Vec<Entry> = Vec::new();
     for entry in updates {
-        let joined = oldest.iter_mut().find(|first| first.api_version == entry.api_version);
-        match joined {
-            Some(bucket) if count > MAX_UPDATE_MANAGERS => {
-                bucket.manager = Text::const_new(OLD_UPDATES_MANAGER);
-                bucket.subresource = Text::default();
-                bucket.fields.union(entry.fields);
-                bucket.time = entry.time;
-                count -= 1;
+        let in_version = |candidate: &&mut Entry| candidate.api_version == entry.api_version;
+        if count <= MAX_UPDATE_MANAGERS {
+            entries.push(entry);
+        } else if let Some(bucket) = buckets.iter_mut().find(in_version) {
+            // A bucket that is younger than the first entry of its version does not take that one.
+            if entry.time < bucket.time && !oldest.iter_mut().any(|first| in_version(&first)) {
+                oldest.push(entry);
+                continue;
             }
-            None if count > MAX_UPDATE_MANAGERS => oldest.push(entry),
-            _ => entries.push(entry),
+            bucket.fields.union(entry.fields);
+            bucket.time = entry.time;
+            count -= 1;
+        } else if let Some(index) = oldest.iter_mut().position(|first| in_version(&first)) {
+            let mut bucket = oldest.swap_remove(index);
+            bucket.manager = Text::const_new(OLD_UPDATES_MANAGER);
+            bucket.subresource = Text::default();
+            bucket.fields.union(entry.fields);
+            bucket.time = entry.time;
+            buckets.push(bucket);
+            count -= 1;
+        } else {
+            oldest.push(entry);
         }
     }
     entries.append(&mut oldest);
+    entries.append(&mut buckets);
+}
+
+fn is_bucket(entry: &Entry) -> bool {
+    entry.manager == OLD_UPDATES_MANAGER && entry.subresource.is_empty()
 }
 
 /// The entries to go on from: those the request gives when it may and does, else those of the live object.

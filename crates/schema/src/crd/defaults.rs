@@ -4,6 +4,7 @@
 
 use meta::{FieldError, FieldPath, Map, Value};
 
+use super::conditions::aggregate;
 use super::structural;
 use crate::compile::{Compiler, Step, surround};
 use crate::parse::Props;
@@ -119,19 +120,4 @@ impl<'a> Walk<'a> {
 fn add_type(map: &mut Map) {
     map.get_or_insert_with("apiVersion", || "validation/v1".into());
     map.get_or_insert_with("kind", || "Validation".into());
-}
-
-/// Several errors in one text, each once.
-fn aggregate(errors: &[FieldError]) -> Option<String> {
-    let mut texts: Vec<String> = Vec::new();
-    for text in errors.iter().map(ToString::to_string) {
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    match texts.as_slice() {
-        [] => None,
-        [only] => Some(only.clone()),
-        _ => Some(format!("[{}]", texts.join(", "))),
-    }
 }

@@ -3,23 +3,10 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/validation.go, complete.go and convert.go, v1.36.
 
-use meta::{FieldError, FieldPath, Value};
+use meta::{FieldError, FieldPath};
 
 use crate::parse::{Items, Props, PropsOrBool};
 use crate::pattern::Pattern;
-
-/// Why a schema is not structural, for the condition of definitions that were stored with such a schema: sorted.
-///
-/// Fails with one error when the schema cannot be read at all.
-pub fn structural_errors(schema: &Value, path: &FieldPath<'_>) -> Vec<FieldError> {
-    match crate::parse::props(schema, path) {
-        Err(error) => vec![error],
-        Ok(props) => match conversion_error(&props) {
-            Some(error) => vec![FieldError::invalid(path, "", error)],
-            None => validate(&props, path),
-        },
-    }
-}
 
 pub(super) fn is_structural(props: &Props<'_>) -> bool {
     conversion_error(props).is_none() && validate(props, &FieldPath::ROOT).is_empty()

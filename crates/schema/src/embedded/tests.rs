@@ -20,9 +20,9 @@ fn an_embedded_resource_has_a_type() {
     check(r#"{"e": {"apiVersion": "v1", "kind": "Pod"}}"#, &expect![""]);
     check(
         r#"{"e": {}}"#,
-        &expect![[r#"
+        &expect![[r"
             e.apiVersion: Required value
-            e.kind: Required value"#]],
+            e.kind: Required value"]],
     );
     check(
         r#"{"e": {"apiVersion": "a/b/c", "kind": "_"}}"#,

@@ -23,9 +23,9 @@ fn replicas_are_small_whole_numbers_if_they_are_there() {
     check(r#"{"spec": {"replicas": 3}, "status": {"replicas": 0, "selector": "a=b"}}"#, &expect![""]);
     check(
         r#"{"spec": {"replicas": -1}, "status": {"replicas": 2147483648}}"#,
-        &expect![[r#"
+        &expect![[r"
             .spec.replicas: Invalid value: -1: should be a non-negative integer
-            .status.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647"#]],
+            .status.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647"]],
     );
 }
 

@@ -83,9 +83,9 @@ fn numbers() {
     check(
         r#"{"type": "integer", "minimum": 1, "maximum": 3, "exclusiveMaximum": true, "multipleOf": 2}"#,
         "3",
-        &expect![[r#"
+        &expect![[r"
         FieldValueInvalid x: Invalid value: 3: x in body should be a multiple of 2
-        FieldValueInvalid x: Invalid value: 3: x in body should be less than 3"#]],
+        FieldValueInvalid x: Invalid value: 3: x in body should be less than 3"]],
     );
     check(
         r#"{"type": "number", "minimum": 1.5, "exclusiveMinimum": true}"#,
@@ -226,9 +226,9 @@ fn objects() {
     check(
         r#"{"required": ["a", "b"], "properties": {"b": {"required": ["c"]}}}"#,
         r#"{"b": {}}"#,
-        &expect![[r#"
+        &expect![[r"
         FieldValueRequired x.b.c: Required value
-        FieldValueRequired x.a: Required value"#]],
+        FieldValueRequired x.a: Required value"]],
     );
     check(
         r#"{"minProperties": 2, "additionalProperties": {"type": "integer"}}"#,

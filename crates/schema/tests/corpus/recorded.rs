@@ -1,16 +1,21 @@
 //! The corpus on disk: cases, definitions, bodies; and the count of agreements.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use crest_schema::rules;
-use meta::wire::json;
+use meta::wire::{json, yaml};
 use meta::{FieldError, Value};
 
 use crate::kinds::Kind;
 
+/// How many documents are kept read: about those of one project.
+const KEPT_DOCUMENTS: usize = 200;
+
 pub(crate) struct Corpus {
     root: PathBuf,
+    loaded: RefCell<HashMap<String, Value>>,
     pub(crate) cases: Vec<Value>,
 }
 
@@ -23,14 +28,22 @@ impl Corpus {
         let root = PathBuf::from(shared).join("corpus");
         let lines = std::fs::read_to_string(root.join("oracle.jsonl")).expect("the recorded cases");
         let cases = lines.lines().map(|line| json::parse(line.as_bytes()).expect("a recorded case").value);
-        Some(Corpus { cases: cases.collect(), root })
+        Some(Corpus { cases: cases.collect(), root, loaded: RefCell::default() })
     }
 
     /// A document of the corpus by its path.
     pub(crate) fn load(&self, file: &str) -> Value {
-        let _ = &self.root;
-        let cached = format!("/tmp/cj/{}.json", file.replace('/', "__"));
-        json::parse(&std::fs::read(cached).unwrap()).unwrap().value
+        let mut loaded = self.loaded.borrow_mut();
+        if let Some(document) = loaded.get(file) {
+            return document.clone();
+        }
+        if loaded.len() == KEPT_DOCUMENTS {
+            loaded.clear();
+        }
+        let bytes = std::fs::read(self.root.join(file)).expect("a document of the corpus");
+        let document = yaml::parse(&bytes).expect("a document in YAML").value;
+        loaded.insert(file.to_owned(), document.clone());
+        document
     }
 
     /// The body that a case sends.

@@ -48,9 +48,10 @@ fn judge(case: &Value, kind: &Kind, mut old: Value, body: Value, verdicts: &mut 
     keep(&mut new, &mut old, kind, is_status);
     let path = FieldPath::ROOT.field("metadata");
     let mut errors = validate_object_meta_update(Meta::of(&new), Meta::of(&old), &path);
-    errors.extend(match is_status {
-        true => kind.schema.validate_status(&new, &old, kind.scale.as_ref()),
-        false => kind.schema.validate(&new, Some(&old), kind.scale.as_ref()),
+    errors.extend(if is_status {
+        kind.schema.validate_status(&new, &old, kind.scale.as_ref())
+    } else {
+        kind.schema.validate(&new, Some(&old), kind.scale.as_ref())
     });
     if kind.schema.has_rules() {
         errors.extend(rules::withheld(&errors));

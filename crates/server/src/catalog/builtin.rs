@@ -8,7 +8,7 @@ use registry::{FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
 use schema::{crd, typed};
 
-use super::form::{BuiltinForm, Form, Hooks, Ownership};
+use super::form::{BuiltinForm, Form, Hooks, Ownership, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
 use crate::verbs::write::metadata_mut;
 
@@ -37,12 +37,18 @@ pub const IMMORTAL_NAMESPACES: [&str; 3] = ["default", "kube-system", "kube-publ
 
 /// Describes all built-in resources.
 pub fn resources(registry: &Registry, event_ttl: Duration) -> Vec<Resource> {
-    let served = |resource: &&'static typed::BuiltinResource| SERVED.contains(&(resource.group, resource.plural));
+    let served =
+        |resource: &&'static typed::BuiltinResource| SERVED.contains(&(resource.group, resource.plural));
     typed::resources().iter().filter(served).map(|resource| describe(registry, resource, event_ttl)).collect()
 }
 
-fn describe(registry: &Registry, described: &'static typed::BuiltinResource, event_ttl: Duration) -> Resource {
-    let (storage_group, storage_version) = described.storage.unwrap_or((described.group, described.version()));
+fn describe(
+    registry: &Registry,
+    described: &'static typed::BuiltinResource,
+    event_ttl: Duration,
+) -> Resource {
+    let (storage_group, storage_version) =
+        described.storage.unwrap_or((described.group, described.version()));
     let api_version = api_version(described.group, described.version());
     let kind = described.kind();
     let types = typed::apply_type(kind);
@@ -52,9 +58,12 @@ fn describe(registry: &Registry, described: &'static typed::BuiltinResource, eve
         kind,
         ownership: Ownership {
             api_version: api_version.clone(),
-            types: Arc::new([(api_version.clone(), types)]),
-            main: ResetFields::new(described.reset),
-            status: ResetFields::new(status.map_or(&[], |sub| sub.reset)),
+            versions: Arc::new([VersionOwnership {
+                api_version: api_version.clone(),
+                types,
+                main: ResetFields::new(described.reset),
+                status: ResetFields::new(status.map_or(&[], |sub| sub.reset)),
+            }]),
             empty: Some(empty_object(kind)),
         },
         hooks: hooks(described.kind),

@@ -1,15 +1,17 @@
 //! From a CustomResourceDefinition to the resources it defines, and the behaviour of definitions themselves.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use meta::{Text, Value};
 use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
 use schema::apply::{ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
+use schema::scale::ScalePaths;
 
 use super::builtin::CLEANUP_FINALIZER;
-use super::form::{CustomForm, Form, Ownership};
+use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Published, Resource, Source, Subresource};
 use super::version;
 use crate::conditions::{self, Condition};
@@ -35,7 +37,10 @@ fn flag(value: &Value, key: &str) -> bool {
 
 /// The version that objects are stored in.
 pub fn storage_version(definition: &Value) -> &str {
-    versions(definition).iter().find(|version| flag(version, "storage")).map_or("", |version| text(version, &["name"]))
+    versions(definition)
+        .iter()
+        .find(|version| flag(version, "storage"))
+        .map_or("", |version| text(version, &["name"]))
 }
 
 /// Whether its names are taken and it may be served.
@@ -49,11 +54,27 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         return Vec::new();
     }
     let compiled = compile(definition);
-    let types = compiled.iter().map(|version| (version.api_version.clone(), version.types.clone()));
-    let types: Arc<[(String, TypeRef)]> = types.collect();
+    let versions: Arc<[VersionOwnership]> = compiled.iter().map(Compiled::ownership).collect();
+    let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
+    let schemas: Arc<[_]> = schemas.collect();
+    // A definition that never changed, in one version, has shaped all its objects itself.
+    let unchanged = compiled.len() == 1 && meta::Meta::of(definition).generation() == 1;
     let served = compiled.iter().filter(|version| flag(version.written, "served"));
-    let describe = |version| describe(registry, definitions, definition, version, &types);
+    let describe = |version| {
+        let reads = if unchanged {
+            Reads::AsStored
+        } else {
+            Reads::Shaped { description: next_description(), schemas: schemas.clone() }
+        };
+        describe(registry, definitions, definition, version, &versions, reads)
+    };
     served.map(describe).collect()
+}
+
+/// A number that no other description in this process has.
+fn next_description() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A version with what is made of its schema.
@@ -62,6 +83,19 @@ struct Compiled<'a> {
     api_version: String,
     schema: Option<Arc<schema::Schema>>,
     types: TypeRef,
+}
+
+impl Compiled<'_> {
+    fn ownership(&self) -> VersionOwnership {
+        let status = self.written.at(&["subresources", "status"]).is_some();
+        let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
+        VersionOwnership {
+            api_version: self.api_version.clone(),
+            types: self.types.clone(),
+            main: ResetFields::new(main),
+            status: ResetFields::new(&[&["spec"], &["metadata"]]),
+        }
+    }
 }
 
 /// Compiles all versions together, so that what is equal in them is kept once.
@@ -92,25 +126,26 @@ fn describe(
     definitions: &Arc<Cache>,
     definition: &Value,
     version: &Compiled<'_>,
-    types: &Arc<[(String, TypeRef)]>,
+    versions: &Arc<[VersionOwnership]>,
+    reads: Reads,
 ) -> Resource {
     let group = text(definition, &["spec", "group"]);
     let status = version.written.at(&["subresources", "status"]).is_some();
-    let scale = version.written.at(&["subresources", "scale"]).is_some();
+    let scale = version.written.at(&["subresources", "scale"]).map(ScalePaths::of);
     let names = accepted_names(definition);
     let fields = selectable(version.written);
-    let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
+    let subresources = subresources(status, scale.is_some());
     let form = CustomForm {
         schema: version.schema.clone(),
         ownership: Ownership {
             api_version: version.api_version.clone(),
-            types: types.clone(),
-            main: ResetFields::new(main),
-            status: ResetFields::new(&[&["spec"], &["metadata"]]),
+            versions: versions.clone(),
             empty: None,
         },
         preserve_unknown: preserves_unknown(definition),
         status,
+        scale,
+        reads,
     };
     Resource {
         group: group.into(),
@@ -118,7 +153,7 @@ fn describe(
         cache: registry.cache(group, &names.plural, &fields),
         namespaced: text(definition, &["spec", "scope"]) == "Namespaced",
         verbs: VERBS.to_vec(),
-        subresources: subresources(status, scale),
+        subresources,
         form: Form::Custom(form),
         storage_api_version: format!("{group}/{}", storage_version(definition)).into(),
         source: Source::Definition {
@@ -157,7 +192,11 @@ fn accepted_names(definition: &Value) -> Names {
 fn subresources(status: bool, scale: bool) -> Vec<Subresource> {
     let mut subresources = Vec::new();
     if status {
-        subresources.push(Subresource { name: "status".into(), kind: None, verbs: SUBRESOURCE_VERBS.to_vec() });
+        subresources.push(Subresource {
+            name: "status".into(),
+            kind: None,
+            verbs: SUBRESOURCE_VERBS.to_vec(),
+        });
     }
     if scale {
         let kind = Some(meta::gvk::Gvk::new("autoscaling", "v1", "Scale"));
@@ -217,8 +256,11 @@ fn deprecation(definition: &Value, version: &Value, names: &Names) -> Option<Str
 
 /// The best version that is served and not deprecated, if it is better than this one.
 fn better_version<'a>(definition: &'a Value, than: &str) -> Option<&'a str> {
-    let candidates = versions(definition).iter().filter(|version| flag(version, "served") && !flag(version, "deprecated"));
-    let best = candidates.map(|version| text(version, &["name"])).max_by(|left, right| version::compare(left, right))?;
+    let candidates =
+        versions(definition).iter().filter(|version| flag(version, "served") && !flag(version, "deprecated"));
+    let best = candidates
+        .map(|version| text(version, &["name"]))
+        .max_by(|left, right| version::compare(left, right))?;
     version::compare(best, than).is_gt().then_some(best)
 }
 
@@ -236,7 +278,7 @@ pub(super) fn mark_deletion(definition: &mut Value, now: &str) {
         definition,
         &Condition {
             kind: "Terminating",
-            status: true,
+            status: "True",
             reason: "InstanceDeletionPending",
             message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
         },

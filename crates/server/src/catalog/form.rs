@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use meta::gvk::GroupKind;
+use meta::names;
+use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
 use meta::status::{Cause, Status, cause};
-use meta::{FieldError, FieldPath, Map, Meta, Value};
+use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
+use registry::Object;
 use schema::apply::{
     ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
 };
-use meta::names;
-use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
+use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::Resource;
@@ -82,17 +84,36 @@ pub struct CustomForm {
     pub ownership: Ownership,
     pub preserve_unknown: bool,
     pub status: bool,
+    pub scale: Option<ScalePaths>,
+    pub reads: Reads,
+}
+
+/// How stored objects of a definition are shown.
+pub enum Reads {
+    /// Every object was shaped by this very schema when it was written.
+    AsStored,
+    /// Objects may have been written under another version or an older definition: what is stored is shaped
+    /// by the schema of the version it is stored in, then by the one it is shown in.
+    Shaped { description: u64, schemas: Arc<[(String, Option<Arc<schema::Schema>>)]> },
 }
 
 /// What ownership of fields needs to know, for the main resource and its status.
 pub struct Ownership {
     /// The version that requests are in.
     pub api_version: String,
-    /// The types of the kind in all its versions.
-    pub types: Arc<[(String, TypeRef)]>,
-    pub main: ResetFields,
-    pub status: ResetFields,
+    /// All versions of the kind.
+    pub versions: Arc<[VersionOwnership]>,
     pub empty: Option<Value>,
+}
+
+/// What ownership needs to know of one version.
+pub struct VersionOwnership {
+    pub api_version: String,
+    pub types: TypeRef,
+    /// What writes to the resource itself cannot change.
+    pub main: ResetFields,
+    /// What writes to its status cannot change.
+    pub status: ResetFields,
 }
 
 /// One endpoint of a kind, as ownership sees it.
@@ -101,13 +122,23 @@ struct Endpoint<'a> {
     status: bool,
 }
 
+impl Endpoint<'_> {
+    fn version(&self, api_version: &str) -> Option<&VersionOwnership> {
+        self.ownership.versions.iter().find(|version| version.api_version == api_version)
+    }
+}
+
 impl Versions for Endpoint<'_> {
     fn type_of(&self, api_version: &str) -> Option<&TypeRef> {
-        self.ownership.types.iter().find(|(version, _)| version == api_version).map(|(_, types)| types)
+        self.version(api_version).map(|version| &version.types)
     }
 
-    fn reset_fields(&self, _api_version: &str) -> &ResetFields {
-        if self.status { &self.ownership.status } else { &self.ownership.main }
+    fn reset_fields(&self, api_version: &str) -> &ResetFields {
+        match self.version(api_version) {
+            Some(version) if self.status => &version.status,
+            Some(version) => &version.main,
+            None => ResetFields::none(),
+        }
     }
 
     fn empty(&self) -> Option<&Value> {
@@ -126,10 +157,15 @@ impl Versions for Endpoint<'_> {
 
 impl Form {
     /// Makes a body an object of the kind. Gives the paths of fields that do not belong, or why it is none.
-    pub fn decode(&self, resource: &Resource, value: &mut Value, named: &NamedKind) -> Result<Vec<String>, String> {
+    pub fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
         match self {
             Form::Builtin(form) => form.decode(resource, value, named),
-            Form::Custom(form) => form.decode(value),
+            Form::Custom(form) => form.decode(resource, value, named),
         }
     }
 
@@ -140,6 +176,16 @@ impl Form {
         }
     }
 
+    /// A stored object as this kind shows it.
+    pub fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+        match self {
+            Form::Custom(CustomForm { reads: Reads::Shaped { description, schemas }, ownership, .. }) => {
+                object.view(*description, |object| shape_stored(object, schemas, &ownership.api_version))
+            }
+            _ => object.clone(),
+        }
+    }
+
     /// Records who owns the fields of a new or changed object.
     pub fn own(&self, call: &Call, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
         let subresource = call.target().subresource.as_str();
@@ -147,7 +193,14 @@ impl Form {
     }
 
     /// The same for a writer that is no request.
-    pub fn own_as(&self, manager: &str, subresource: &str, live: Option<&Value>, new: &mut Value, now: Timestamp) {
+    pub fn own_as(
+        &self,
+        manager: &str,
+        subresource: &str,
+        live: Option<&Value>,
+        new: &mut Value,
+        now: Timestamp,
+    ) {
         let ownership = self.ownership();
         let info = ManagerInfo { manager, api_version: &ownership.api_version, subresource, now };
         let endpoint = Endpoint { ownership, status: subresource == "status" };
@@ -208,9 +261,14 @@ impl Form {
         match self {
             Form::Builtin(form) => {
                 let user = call.permitted.user();
-                let extra: Vec<_> = user.extra.iter().map(|(key, values)| (key.clone(), values.clone())).collect();
-                let requester =
-                    typed::Requester { name: &user.name, uid: &user.uid, groups: &user.groups, extra: &extra };
+                let extra: Vec<_> =
+                    user.extra.iter().map(|(key, values)| (key.clone(), values.clone())).collect();
+                let requester = typed::Requester {
+                    name: &user.name,
+                    uid: &user.uid,
+                    groups: &user.groups,
+                    extra: &extra,
+                };
                 typed::prepare_create(form.kind, object, &requester, &call.now());
                 typed::finish_create(form.kind, object);
                 (form.hooks.prepare_create)(object);
@@ -249,7 +307,8 @@ impl Form {
                 let errors = match form.hooks.check {
                     Some(check) => check("", object, None),
                     None => {
-                        let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                        let mut errors =
+                            validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
                         errors.extend(typed::validate(form.kind, "", object, None));
                         errors
                     }
@@ -265,7 +324,7 @@ impl Form {
                     return errors;
                 }
                 let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
-                form.check(object, None, &mut errors);
+                form.check("", object, None, &mut errors);
                 errors
             }
         }
@@ -290,7 +349,7 @@ impl Form {
                 let wrong_type = validate_type(&call.resource, new);
                 if wrong_type.is_empty() {
                     errors.extend(validate_object_meta_update(metadata, before, &path));
-                    form.check(new, Some(old), &mut errors);
+                    form.check(subresource, new, Some(old), &mut errors);
                 }
                 errors.extend(wrong_type);
             }
@@ -358,7 +417,12 @@ fn metadata_path() -> FieldPath<'static> {
 }
 
 impl BuiltinForm {
-    fn decode(&self, resource: &Resource, value: &mut Value, named: &NamedKind) -> Result<Vec<String>, String> {
+    fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
         let own = named.kind == resource.names.kind && named.version.group == resource.group;
         if own && self.is_retired(&named.version.version) {
             return Ok(Vec::new()); // it is understood, and refused because of its version
@@ -395,7 +459,11 @@ impl BuiltinForm {
     fn foreign(&self, resource: &Resource, named: &NamedKind) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
         if typed::kind(group, version, &named.kind).is_some() {
-            let package = if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or_default() };
+            let package = if resource.group.is_empty() {
+                "core"
+            } else {
+                resource.group.split('.').next().unwrap_or_default()
+            };
             return format!(
                 "converting ({version}.{}) to ({package}.{}): unknown conversion",
                 named.kind, resource.names.kind
@@ -405,7 +473,10 @@ impl BuiltinForm {
             "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
             _ => "pkg/api/legacyscheme/scheme.go:30",
         };
-        format!("no kind \"{}\" is registered for version \"{}\" in scheme \"{scheme}\"", named.kind, named.version)
+        format!(
+            "no kind \"{}\" is registered for version \"{}\" in scheme \"{scheme}\"",
+            named.kind, named.version
+        )
     }
 }
 
@@ -427,29 +498,83 @@ impl CustomForm {
     }
 
     /// Everything that the schema finds wrong.
-    fn check(&self, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    fn check(&self, subresource: &str, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
         let Some(schema) = &self.schema else { return };
-        errors.extend(schema.validate_values(new, old));
-        errors.extend(schema.validate_embedded(new));
-        errors.extend(match old {
-            None => schema.validate_list_types(new),
-            Some(old) => schema.validate_list_types_update(new, old),
+        errors.extend(match (subresource, old) {
+            ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
+            _ => schema.validate(new, old, self.scale.as_ref()),
         });
     }
 
-    fn decode(&self, value: &mut Value) -> Result<Vec<String>, String> {
+    fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
         let mut unknown = Vec::new();
-        match &self.schema {
+        let own_kind = named.kind == resource.names.kind && named.version.group == resource.group;
+        let schema = if own_kind { self.schema_of(&named.version.to_string()) } else { None };
+        match schema {
             Some(schema) if !self.preserve_unknown => {
-                schema.shape(value, Malformed::Reject, Some(&mut unknown)).map_err(|error| error.to_string())?;
+                let shaped = schema.shape(value, Malformed::Reject, Some(&mut unknown));
+                shaped.map_err(|error| error.to_string())?;
             }
-            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown)).map_err(|error| error.to_string())?,
+            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
+                .map_err(|error| error.to_string())?,
         }
-        if let Some(schema) = &self.schema {
+        if let Some(schema) = schema {
             schema.default(value);
+        } else if own_kind && self.schema.is_some() {
+            // A version that the definition does not have. It will be refused for that; of its fields none is
+            // known.
+            let members = value.as_object().into_iter().flat_map(Map::keys);
+            let known = ["apiVersion", "kind", "metadata"];
+            unknown.extend(members.filter(|key| !known.contains(key)).map(str::to_owned));
         }
         Ok(unknown)
     }
+
+    /// The schema of one of the definition's versions.
+    fn schema_of(&self, api_version: &str) -> Option<&Arc<schema::Schema>> {
+        if api_version == self.ownership.api_version {
+            return self.schema.as_ref();
+        }
+        match &self.reads {
+            Reads::AsStored => None,
+            Reads::Shaped { schemas, .. } => {
+                schemas.iter().find(|(version, _)| version == api_version)?.1.as_ref()
+            }
+        }
+    }
+}
+
+/// What becomes of a stored object on the way to a reader; `None` when nothing does.
+fn shape_stored(
+    object: &Object,
+    schemas: &[(String, Option<Arc<schema::Schema>>)],
+    api_version: &str,
+) -> Option<Object> {
+    let stored = json::parse(object.bytes()).ok()?.value;
+    let mut shown = stored.clone();
+    let apply = |value: &mut Value, version: &str| {
+        let schema = schemas.iter().find(|(candidate, _)| candidate == version)?.1.as_ref()?;
+        // What is malformed in storage is dropped, so this does not fail.
+        let _ = schema.shape(value, Malformed::Drop, None);
+        schema.default(value);
+        Some(())
+    };
+    apply(&mut shown, object.api_version());
+    if object.api_version() != api_version {
+        apply(&mut shown, api_version);
+    }
+    if shown == stored {
+        return None;
+    }
+    if let Value::Object(members) = &mut shown {
+        members.insert("apiVersion", api_version);
+    }
+    object.with_text(&registry::codec::encode(&shown))
 }
 
 /// The metadata of the old object, with the owners that the new one records.

@@ -17,7 +17,7 @@ use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
 /// The format that a `Content-Type` names; without one it is JSON.
-pub fn format(call: &Call) -> Result<MediaType, Status> {
+pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
     match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
         // Named by the reference's errors, but not read here yet.
         MediaType::Protobuf => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
@@ -26,7 +26,7 @@ pub fn format(call: &Call) -> Result<MediaType, Status> {
 }
 
 /// Reads the object in a request's body, in the version of the request.
-pub fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
+pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
     let (resource, body) = (&call.resource, &call.body);
     let read = match format(call)? {
         MediaType::Json | MediaType::Protobuf => from_json(body),
@@ -40,7 +40,7 @@ pub fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> 
 }
 
 /// Takes the outcome of a patch for an object of the resource.
-pub fn patched(call: &Call, patched: Value, directive: FieldValidation) -> Result<Value, Status> {
+pub(super) fn patched(call: &Call, patched: Value, directive: FieldValidation) -> Result<Value, Status> {
     let text = json::to_string(&patched);
     let decoded = decode(&call.resource, patched, Vec::new(), text.as_bytes());
     let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text))?;
@@ -98,7 +98,12 @@ fn from_yaml(body: &[u8]) -> Result<Read, Failure> {
 }
 
 /// Takes a tree for an object of `resource`; adds the fields that do not belong to the findings.
-fn decode(resource: &Resource, mut value: Value, mut findings: Vec<String>, body: &[u8]) -> Result<(Value, Findings), Failure> {
+fn decode(
+    resource: &Resource,
+    mut value: Value,
+    mut findings: Vec<String>,
+    body: &[u8],
+) -> Result<(Value, Findings), Failure> {
     let named = named_kind(&value).map_err(|why| Failure::unknown_kind(interpreting(&why)))?;
     let kind = complete(resource, named, body)?;
     let unknown = match resource.form.decode(resource, &mut value, &kind) {
@@ -166,14 +171,17 @@ fn named_kind(value: &Value) -> Result<(Text, Text), String> {
     let members = match value {
         Value::Object(members) => members,
         Value::Null => return Ok((Text::default(), Text::default())),
-        other => return Err(format!("json: cannot unmarshal {} into Go value of type {shape}", go_type(other))),
+        other => {
+            return Err(format!("json: cannot unmarshal {} into Go value of type {shape}", go_type(other)));
+        }
     };
     let text = |key: &str| match members.get(key) {
         None | Some(Value::Null) => Ok(Text::default()),
         Some(Value::String(text)) => Ok(text.clone()),
-        Some(other) => {
-            Err(format!("json: cannot unmarshal {} into Go struct field .{key} of type string", go_type(other)))
-        }
+        Some(other) => Err(format!(
+            "json: cannot unmarshal {} into Go struct field .{key} of type string",
+            go_type(other)
+        )),
     };
     Ok((text("apiVersion")?, text("kind")?))
 }
@@ -181,16 +189,13 @@ fn named_kind(value: &Value) -> Result<(Text, Text), String> {
 /// Fills in what a body does not say. Built-in kinds may leave out everything, others nothing.
 fn complete(resource: &Resource, named: (Text, Text), body: &[u8]) -> Result<NamedKind, Failure> {
     let (api_version, kind) = named;
-    let version = parse_api_version(&api_version).map_err(|error| Failure::unknown_kind(error.to_string()))?;
+    let version =
+        parse_api_version(&api_version).map_err(|error| Failure::unknown_kind(error.to_string()))?;
     match &resource.form {
         Form::Custom(_) => {
             let text = String::from_utf8_lossy(body);
             if kind.is_empty() {
                 return Err(Failure::unknown_kind(format!("Object 'Kind' is missing in '{text}'")));
-            }
-            if version.version.is_empty() {
-                let why = format!("Object 'apiVersion' is missing in '{text}'");
-                return Err(Failure { kind: Some(NamedKind { version, kind }), why });
             }
             Ok(NamedKind { version, kind })
         }

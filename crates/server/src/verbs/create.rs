@@ -2,8 +2,8 @@
 //!
 //! Upstream: apiserver/pkg/endpoints/handlers/create.go, apiserver/pkg/registry/rest/create.go, v1.36.
 
-use meta::status::Status;
 use meta::Value;
+use meta::status::Status;
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{drop_double_owners, match_namespace, metadata_mut, metadata_text, resource_version};
@@ -144,4 +144,3 @@ async fn admit(call: &Call, object: &Value) -> Result<(), Status> {
     }
     Ok(())
 }
-

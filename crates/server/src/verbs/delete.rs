@@ -41,7 +41,9 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, Status> {
     let mut value = match body::format(call)? {
         MediaType::Json | MediaType::Protobuf => {
             let parsed = wire::json::parse(&call.body);
-            parsed.map_err(|error| bad(format!("couldn't get version/kind; json parse error: {error}")))?.value
+            parsed
+                .map_err(|error| bad(format!("couldn't get version/kind; json parse error: {error}")))?
+                .value
         }
         MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?.value,
     };
@@ -75,7 +77,11 @@ pub(super) async fn delete(
         return remove(call, current, object, options, output).await;
     }
     if is_deleting(&object) && !finalizers_changed {
-        return Ok(Outcome::Done(Answer::Object { code: 200, object: current.clone(), output: output.clone() }));
+        return Ok(Outcome::Done(Answer::Object {
+            code: 200,
+            object: current.clone(),
+            output: output.clone(),
+        }));
     }
     if !is_deleting(&object) {
         let now = call.now();
@@ -122,8 +128,11 @@ async fn keep(
         return Ok(Outcome::Done(Answer::Value { code: 200, value: object, output: output.clone() }));
     }
     let key = registry::join_key(current.namespace(), current.name());
-    let written =
-        call.server.registry.replace(&call.resource.cache, &key, current.revision, call.encoded(&mut object)).await;
+    let written = call
+        .server
+        .registry
+        .replace(&call.resource.cache, &key, current.revision, call.encoded(&mut object))
+        .await;
     match written {
         Ok(object) => {
             let accepted = options.orphan_dependents == Some(false);
@@ -165,7 +174,8 @@ async fn remove(
 }
 
 fn check_preconditions(call: &Call, current: &Object, options: &DeleteOptions) -> Result<(), Status> {
-    let conflict = |why: String| Err(Status::conflict(&call.resource.kind_as_resource(), current.name(), why));
+    let conflict =
+        |why: String| Err(Status::conflict(&call.resource.kind_as_resource(), current.name(), why));
     if let Some(uid) = &options.uid
         && uid != current.uid()
     {

@@ -41,7 +41,9 @@ fn patch_type(call: &Call) -> Result<PatchType, Status> {
     let consumes: Vec<&str> = ALL_PATCH_TYPES.iter().map(|kind| kind.as_str()).collect();
     Route { produces: &[], consumes: &consumes }.check("", content_type)?;
     match negotiate_patch(content_type, &ALL_PATCH_TYPES)? {
-        PatchType::Strategic => Err(Status::unsupported_media_type(&CUSTOM_PATCH_TYPES.map(PatchType::as_str))),
+        PatchType::Strategic => {
+            Err(Status::unsupported_media_type(&CUSTOM_PATCH_TYPES.map(PatchType::as_str)))
+        }
         kind => Ok(kind),
     }
 }

@@ -69,9 +69,9 @@ pub fn of_value(resource: &Resource, object: Value, options: &TableOptions, now:
 /// A bookmark in a watch of tables: a row without cells.
 pub fn of_bookmark(object: Value, options: &TableOptions) -> Value {
     let version = metadata_text(&object, "resourceVersion").to_owned();
-    let object = if options.include == Include::Object { object } else { reduce(object, &options.api_version) };
-    let row: Map =
-        [("cells", Value::Array(Vec::new())), ("object", object)].into_iter().collect();
+    let object =
+        if options.include == Include::Object { object } else { reduce(object, &options.api_version) };
+    let row: Map = [("cells", Value::Array(Vec::new())), ("object", object)].into_iter().collect();
     let metadata: Map = [("resourceVersion", Value::from(version))].into_iter().collect();
     Value::Object(
         [
@@ -175,7 +175,9 @@ pub fn reduce(object: Value, api_version: &str) -> Value {
 pub fn partial_metadata(object: &Object) -> Bytes {
     let metadata = object.metadata();
     let mut text = Vec::with_capacity(metadata.len() + 80);
-    text.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+    text.extend_from_slice(
+        b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":",
+    );
     text.extend_from_slice(&metadata);
     text.push(b'}');
     text.into()

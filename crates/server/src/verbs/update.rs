@@ -23,12 +23,24 @@ use crate::negotiate::Output;
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
     let options = WriteOptions::parse(&call.info.query, WriteKind::Update)?;
+    let object = read(call, &options)?;
+    let expected_uid = metadata_text(&object, "uid").to_owned();
+    let change = Change { call, options: &options, output, expected_uid, applies: false };
+    // Read again in the rare case that the race is lost, rather than copied in all others.
+    let mut object = Some(object);
+    change
+        .apply(|_| match object.take() {
+            Some(object) => Ok(object),
+            None => read(call, &options),
+        })
+        .await
+}
+
+fn read(call: &Call, options: &WriteOptions) -> Result<Value, Status> {
     let mut object = body::object(call, options.field_validation)?;
     match_namespace(&mut object, call.namespace())?;
     match_name(&mut object, call.name())?;
-    let expected_uid = metadata_text(&object, "uid").to_owned();
-    let change = Change { call, options: &options, output, expected_uid, applies: false };
-    change.apply(|_| Ok(object.clone())).await
+    Ok(object)
 }
 
 /// The name in a body, if it has one, must be the one in the path.
@@ -59,11 +71,14 @@ pub(super) struct Change<'a> {
 impl Change<'_> {
     /// Makes the new object with `produce`, which gets the live one (in the version of the request), and
     /// writes it. On a lost race it starts again from what is there then.
-    pub(super) async fn apply(&self, produce: impl Fn(Option<&Value>) -> Result<Value, Status>) -> Result<Answer, Status> {
+    pub(super) async fn apply(
+        &self,
+        mut produce: impl FnMut(Option<&Value>) -> Result<Value, Status>,
+    ) -> Result<Answer, Status> {
         let call = self.call;
         let mut live = call.live().await?;
         loop {
-            let Some(current) = live else { return self.on_missing(&produce).await };
+            let Some(current) = live else { return self.on_missing(&mut produce).await };
             let tree = call.tree(&current)?;
             self.check_uid(&tree)?;
             let new = produce(Some(&tree))?;
@@ -74,7 +89,10 @@ impl Change<'_> {
         }
     }
 
-    async fn on_missing(&self, produce: &impl Fn(Option<&Value>) -> Result<Value, Status>) -> Result<Answer, Status> {
+    async fn on_missing(
+        &self,
+        produce: &mut impl FnMut(Option<&Value>) -> Result<Value, Status>,
+    ) -> Result<Answer, Status> {
         let call = self.call;
         let creates = call.resource.habits.update_creates || self.applies;
         if !creates || !call.subresource().is_empty() {
@@ -112,7 +130,11 @@ impl Change<'_> {
         keep_system_fields(live, &mut new);
         form.prepare_update(call, &mut new, live);
         keep_identity(live, &mut new);
-        set_or_remove(metadata_mut(&mut new), "resourceVersion", live.at(&["metadata", "resourceVersion"]).cloned());
+        set_or_remove(
+            metadata_mut(&mut new),
+            "resourceVersion",
+            live.at(&["metadata", "resourceVersion"]).cloned(),
+        );
         let errors = form.validate_update(call, &new, live);
         if !errors.is_empty() {
             let kind = form.invalid_kind(call, &new);
@@ -129,8 +151,11 @@ impl Change<'_> {
         if is_deleting(&new) && !has_finalizers(&new) && form.may_go(&new) {
             return self.remove(current, new).await;
         }
-        let written =
-            call.server.registry.replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new)).await;
+        let written = call
+            .server
+            .registry
+            .replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new))
+            .await;
         match written {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
@@ -143,9 +168,7 @@ impl Change<'_> {
     async fn remove(&self, current: &Arc<Object>, new: Value) -> Result<Outcome, Status> {
         let call = self.call;
         match call.server.registry.remove(&call.resource.cache, &call.key(), current).await {
-            Ok(_) => {
-                Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }))
-            }
+            Ok(_) => Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() })),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(error, call)),
         }

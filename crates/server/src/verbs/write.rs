@@ -115,8 +115,8 @@ impl Call {
     }
 
     /// A stored object as a tree, in the version of this request.
-    pub(super) fn tree(&self, object: &Object) -> Result<Value, Status> {
-        tree_in_version(object, &self.resource.api_version())
+    pub(super) fn tree(&self, object: &Arc<Object>) -> Result<Value, Status> {
+        tree_in_version(&self.resource.form.show(object), &self.resource.api_version())
     }
 
     /// The object that a request names, with everything acknowledged before it.
@@ -139,8 +139,7 @@ impl Call {
 /// A stored object as a tree, under another version's name.
 pub fn tree_in_version(object: &Object, api_version: &str) -> Result<Value, Status> {
     let parsed = meta::wire::json::parse(object.bytes());
-    let mut value =
-        parsed.map_err(|_| Status::internal_error("a stored object cannot be read"))?.value;
+    let mut value = parsed.map_err(|_| Status::internal_error("a stored object cannot be read"))?.value;
     if object.api_version() != api_version
         && let Value::Object(members) = &mut value
     {

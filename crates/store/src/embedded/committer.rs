@@ -19,7 +19,7 @@ use super::{
     queue::{Request, Turn},
     schema::{Meta, newest_revision},
     sweep::Sweep,
-    wal::{self, WriteAheadLog},
+    wal::WriteAheadLog,
     watermark::Watermark,
 };
 use crate::{Committed, Error, EventBatch, Result, Revision, Txn, UnixSeconds, retention::Ages};
@@ -276,9 +276,9 @@ impl Committer {
     /// the medium nobody knows what a later sync would be worth, so there is none.
     fn fail(&self, error: rusqlite::Error) -> Error {
         let rolled_back = self.connection.is_autocommit() || self.execute("ROLLBACK").is_ok();
-        let passing = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+        let passes = passes(&error);
         let error = failure(error);
-        if !(passing && rolled_back) {
+        if !(passes && rolled_back) {
             self.shared.queue.poison(Arc::new(error.clone()));
         }
         error
@@ -291,10 +291,15 @@ impl Committer {
     /// Leaves a database without a log behind, which opens fastest.
     fn finish(&mut self) {
         if !self.shared.queue.is_poisoned() {
-            wal::truncate(&self.connection).ok();
+            self.log.finish(&self.connection).ok();
             self.watermark.sync().ok();
         }
     }
+}
+
+/// Whether the disk may recover from it without being opened again.
+pub(super) fn passes(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 #[derive(Debug, thiserror::Error)]

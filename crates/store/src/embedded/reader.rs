@@ -101,14 +101,12 @@ impl Reader {
         if at > revision {
             return Err(Error::FutureRevision { current: revision });
         }
-        self.check_kept(at)?;
         let mut result = RangeResult { kvs: Vec::new(), more: false, count: 0, revision };
-        if range.keys.is_empty() {
-            return Ok(result);
-        }
         if at == revision {
+            // Whole in any snapshot, even if compaction has overtaken it since.
             newest(&snapshot, range, &mut result)?;
         } else {
+            self.check_kept(at)?;
             historic(&snapshot, range, at, &mut result)?;
         }
         Ok(result)
@@ -201,6 +199,9 @@ fn query<'a>(statement: &'a mut Statement<'_>, keys: &KeyRange) -> Result<rusqli
 }
 
 fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> Result<()> {
+    if range.keys.is_empty() {
+        return Ok(());
+    }
     if range.what != What::Count {
         return collect_newest(connection, range, result);
     }
@@ -256,6 +257,9 @@ fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResu
 
 /// Follows each key from its newest version back to the one that was current at the revision.
 fn historic(connection: &Connection, range: &Range, at: Revision, result: &mut RangeResult) -> Result<()> {
+    if range.keys.is_empty() {
+        return Ok(());
+    }
     let mut places = entries(
         connection,
         &range.keys,

@@ -128,14 +128,12 @@ pub(super) fn connect(file: &Path, cache_bytes: usize, flags: OpenFlags) -> rusq
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     /// Everything else about durability is tested from outside; that the engine waits for the disk
     /// cannot be seen there, because a killed process leaves its writes to the kernel.
     #[test]
     fn every_commit_is_synced() {
         let dir = tempfile::tempdir().unwrap();
-        let opened = super::super::open::open(dir.path(), 1 << 20).unwrap();
+        let opened = crate::embedded::open::open(dir.path(), 1 << 20).unwrap();
         let pragma = |name| opened.writer.pragma_query_value(None, name, |row| row.get::<_, String>(0));
         assert_eq!(pragma("journal_mode").unwrap(), "wal");
         let synchronous = opened.writer.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0));

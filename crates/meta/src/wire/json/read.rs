@@ -116,6 +116,16 @@ impl Reader<'_> {
         }
     }
 
+    /// The same inside a number, a literal or an escape, where the end of the text counts as a space: Go finds
+    /// out about the end by trying one.
+    #[cold]
+    fn unexpected_inside(&self, context: &str) -> JsonError {
+        match self.bytes.get(self.at) {
+            Some(&byte) => self.unexpected(byte, context),
+            None => JsonError::invalid_character(b' ', context, self.bytes.len() - 1),
+        }
+    }
+
     /// Skips white space and shows the next byte without taking it.
     #[inline]
     fn peek_token(&mut self) -> Option<u8> {
@@ -235,7 +245,7 @@ impl Reader<'_> {
         for &expected in word.as_bytes() {
             if self.bytes.get(self.at) != Some(&expected) {
                 let context = format!("in literal {word} (expecting '{}')", char::from(expected));
-                return Err(self.unexpected_here(&context));
+                return Err(self.unexpected_inside(&context));
             }
             self.at += 1;
         }
@@ -248,7 +258,7 @@ impl Reader<'_> {
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
         }
-        if self.at == start { Err(self.unexpected_here(context)) } else { Ok(()) }
+        if self.at == start { Err(self.unexpected_inside(context)) } else { Ok(()) }
     }
 
     fn number(&mut self) -> Result<Value, JsonError> {
@@ -339,7 +349,7 @@ impl Reader<'_> {
                 self.at += 1;
                 return self.code_point();
             }
-            _ => return Err(self.unexpected_here("in string escape code")),
+            _ => return Err(self.unexpected_inside("in string escape code")),
         };
         self.at += 1;
         Ok(character)
@@ -369,7 +379,7 @@ impl Reader<'_> {
         for _ in 0..4 {
             let digit = self.bytes.get(self.at).and_then(|&byte| char::from(byte).to_digit(16));
             let Some(digit) = digit else {
-                return Err(self.unexpected_here("in \\u hexadecimal character escape"));
+                return Err(self.unexpected_inside("in \\u hexadecimal character escape"));
             };
             code = code << 4 | digit;
             self.at += 1;

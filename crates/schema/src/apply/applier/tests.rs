@@ -484,3 +484,30 @@ fn a_live_object_that_does_not_conform_is_reported() {
 }
 
 mod properties;
+
+/// Every walk recurses; the deepest object that can be read must not exhaust a worker's stack.
+#[test]
+fn the_deepest_object_fits_the_stack_of_a_worker() {
+    const DEPTH: usize = meta::wire::json::MAX_DEPTH - 4;
+    // Two megabytes is what a worker has; frames without optimization are larger.
+    const STACK_BYTES: usize = if cfg!(debug_assertions) { 4 << 20 } else { 2 << 20 };
+    let nested = |leaf: i64| {
+        let text = format!("{}{leaf}{}", "{'a':".repeat(DEPTH), "}".repeat(DEPTH));
+        json(&format!(
+            "{{'apiVersion':'g/v1','kind':'Widget','metadata':{{'name':'a'}},'spec':{{'any':{text}}}}}"
+        ))
+    };
+    let work = move || {
+        let info =
+            ManagerInfo { manager: "m", api_version: "g/v1", subresource: "", now: Timestamp::UNIX_EPOCH };
+        let mut live = nested(1);
+        track_update(None, &mut live, &info, &widgets()).unwrap();
+        live.get_mut("metadata").and_then(Value::as_object_mut).unwrap().insert("uid", "u");
+        let mut new = nested(2);
+        track_update(Some(&live), &mut new, &info, &widgets()).unwrap();
+        let request = ApplyRequest { info, kind: "Widget", force: true };
+        let applied = apply(Some(&live), nested(3), &request, &widgets()).unwrap();
+        apply(Some(&applied), json("{'apiVersion':'g/v1','kind':'Widget'}"), &request, &widgets()).unwrap();
+    };
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
+}

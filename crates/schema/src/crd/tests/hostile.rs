@@ -1,6 +1,7 @@
 //! Schemas made to hurt: the work and the stack they take are bounded.
 
 use meta::FieldPath;
+use proptest::prelude::*;
 
 use super::{errors, prepared, with_property, with_schema};
 use crate::Schema;
@@ -90,4 +91,77 @@ fn a_definition_that_is_no_object_at_all_is_no_panic() {
         super::super::warnings_on_create(&definition);
     }
     assert!(errors(with_schema("[]")).contains("must be of type object"));
+}
+
+/// Keywords with values of any type, nested anyhow.
+fn any_schema() -> impl Strategy<Value = String> {
+    const KEYWORDS: [&str; 24] = [
+        "type",
+        "properties",
+        "items",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "default",
+        "enum",
+        "required",
+        "pattern",
+        "format",
+        "maximum",
+        "maxLength",
+        "nullable",
+        "x-kubernetes-list-type",
+        "x-kubernetes-list-map-keys",
+        "x-kubernetes-map-type",
+        "x-kubernetes-int-or-string",
+        "x-kubernetes-embedded-resource",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-validations",
+        "metadata",
+    ];
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        Just("3".to_owned()),
+        Just("\"object\"".to_owned()),
+        Just("\"array\"".to_owned()),
+        Just("\"map\"".to_owned()),
+        Just("{}".to_owned()),
+        Just("[]".to_owned()),
+        Just("[\"a\"]".to_owned()),
+        Just("\"(\"".to_owned()),
+    ];
+    leaf.prop_recursive(5, 48, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec((0..KEYWORDS.len(), inner.clone()), 0..5).prop_map(|members| {
+                let members: Vec<String> = members
+                    .iter()
+                    .map(|(index, value)| format!("\"{}\": {value}", KEYWORDS[*index]))
+                    .collect();
+                format!("{{{}}}", members.join(","))
+            }),
+            proptest::collection::vec(inner, 0..3).prop_map(|items| format!("[{}]", items.join(","))),
+        ]
+    })
+}
+
+proptest! {
+    /// Nothing that a schema may hold makes judging or using it panic; what is accepted compiles.
+    #[test]
+    fn no_schema_is_a_panic(written in any_schema()) {
+        let definition = prepared(with_property(&written));
+        let errors = super::super::validate(&definition);
+        super::super::validate_update(&definition, &definition);
+        super::super::non_structural(&definition);
+        let schema = Schema::compile(&value(&written));
+        prop_assert!(!errors.is_empty() || schema.is_ok());
+        if let Ok(schema) = schema {
+            let mut object = value(&written);
+            schema.prune(&mut object, Some(&mut Vec::new()));
+            schema.default(&mut object);
+            schema.validate(&object, Some(&value(&written)), None);
+        }
+    }
 }

@@ -10,11 +10,11 @@ fn every_schema_has_a_type() {
         with_schema(
             r#"{"properties": {"a": {}, "l": {"type": "array", "items": {}}, "m": {"type": "array"}}}"#,
         ),
-        &expect![[r#"
+        &expect![[r"
             ROOT.properties[a].type: Required value: must not be empty for specified object fields
             ROOT.properties[l].items.type: Required value: must not be empty for specified array items
             ROOT.properties[m].items: Required value: must be specified
-            ROOT.type: Required value: must not be empty at the root"#]],
+            ROOT.type: Required value: must not be empty at the root"]],
     );
     check(
         with_schema(r#"{"type": "array", "items": {"type": "string"}}"#),
@@ -42,14 +42,14 @@ fn nested_schemas_only_restrict_values() {
                 "title": "t", "description": "d", "nullable": true, "default": {}, "properties": {"a": {
                 "x-kubernetes-int-or-string": true, "additionalProperties": true}}}]}"#,
         ),
-        &expect![[r#"
+        &expect![[r"
             X.anyOf[0].default: Forbidden: must be undefined to be structural
             X.anyOf[0].description: Forbidden: must be empty to be structural
             X.anyOf[0].nullable: Forbidden: must be false to be structural
             X.anyOf[0].properties[a].additionalProperties: Forbidden: must be undefined to be structural
             X.anyOf[0].properties[a].x-kubernetes-int-or-string: Forbidden: must be false to be structural
             X.anyOf[0].title: Forbidden: must be empty to be structural
-            X.anyOf[0].type: Forbidden: must be empty to be structural"#]],
+            X.anyOf[0].type: Forbidden: must be empty to be structural"]],
     );
     check(
         with_property(r#"{"type": "object", "not": {"properties": {"metadata": {}}}}"#),
@@ -75,7 +75,7 @@ fn fields_that_definitions_do_not_have() {
             r#"{"type": "object", "id": "i", "additionalItems": true, "patternProperties": {"a": {}},
                 "definitions": {"a": {}}, "dependencies": {}, "$ref": "r", "uniqueItems": true, "items": [{}]}"#,
         ),
-        &expect![[r#"
+        &expect![[r"
             X.id: Forbidden: id is not supported
             X.additionalItems: Forbidden: additionalItems is not supported
             X.patternProperties: Forbidden: patternProperties is not supported
@@ -83,7 +83,7 @@ fn fields_that_definitions_do_not_have() {
             X.dependencies: Forbidden: dependencies is not supported
             X.$ref: Forbidden: $ref is not supported
             X.items: Forbidden: items must be a schema object and not an array
-            X.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"#]],
+            X.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"]],
     );
     check(
         with_property(r#"{"type": "object", "$schema": "s"}"#),
@@ -137,19 +137,19 @@ fn int_or_string_allows_types_in_two_patterns() {
         with_property(
             r#"{"x-kubernetes-int-or-string": true, "anyOf": [{"type": "string"}, {"type": "integer"}]}"#,
         ),
-        &expect![[r#"
+        &expect![[r"
             X.anyOf[0].type: Forbidden: must be empty to be structural
-            X.anyOf[1].type: Forbidden: must be empty to be structural"#]],
+            X.anyOf[1].type: Forbidden: must be empty to be structural"]],
     );
     check(
         with_property(
             r#"{"x-kubernetes-int-or-string": true, "x-kubernetes-preserve-unknown-fields": true,
                 "x-kubernetes-embedded-resource": true}"#,
         ),
-        &expect![[r#"
+        &expect![[r"
             X.type: Required value: must be object if x-kubernetes-embedded-resource is true
             X.x-kubernetes-embedded-resource: Invalid value: true: must be false if x-kubernetes-int-or-string is true
-            X.x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true"#]],
+            X.x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true"]],
     );
 }
 
@@ -210,9 +210,9 @@ fn list_types_go_with_their_items() {
         with_property(
             r#"{"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object", "nullable": true}}"#,
         ),
-        &expect![[r#"
+        &expect![[r"
             X.items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set
-            X.items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set"#]],
+            X.items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set"]],
     );
     check(
         with_property(

@@ -68,9 +68,9 @@ fn exactly_one_version_is_stored_and_the_versions_are_shown_as_go_prints_them() 
     );
     check(
         definition(r#"[{"op": "remove", "path": "/spec/versions"}]"#),
-        &expect![[r#"
+        &expect![[r"
             spec.versions: Invalid value: null: must have exactly one version marked as storage version
-            status.storedVersions: Invalid value: null: must have at least one stored version"#]],
+            status.storedVersions: Invalid value: null: must have at least one stored version"]],
     );
     check(
         definition(
@@ -174,9 +174,9 @@ fn conversion_is_none_or_a_webhook_with_an_address() {
     );
     check(
         with(r#"{"strategy": "Webhook"}"#),
-        &expect![[r#"
+        &expect![[r"
             spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook
-            spec.conversion.conversionReviewVersions: Required value"#]],
+            spec.conversion.conversionReviewVersions: Required value"]],
     );
     check(
         with(
@@ -207,9 +207,9 @@ fn conversion_is_none_or_a_webhook_with_an_address() {
     );
     check(
         with(r#"{"strategy": "None", "webhook": {"clientConfig": {}, "conversionReviewVersions": ["v1"]}}"#),
-        &expect![[r#"
+        &expect![[r"
             spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook
-            spec.conversion.conversionReviewVersions: Forbidden: should not be set when strategy is not set to Webhook"#]],
+            spec.conversion.conversionReviewVersions: Forbidden: should not be set when strategy is not set to Webhook"]],
     );
 }
 

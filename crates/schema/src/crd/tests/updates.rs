@@ -141,3 +141,26 @@ fn a_new_storage_version_is_added_to_the_stored_ones() {
     super::super::prepare_for_update(&mut new, &old);
     assert_eq!(crate::testing::text(new.get("status").unwrap()), r#"{"storedVersions":["v1","v2"]}"#);
 }
+
+#[test]
+fn conditions_follow_from_the_definition() {
+    let flat = definition(
+        r#"[{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": {"properties": {"a": {}}}}]"#,
+    );
+    let condition = crate::crd::non_structural(&flat).unwrap();
+    assert_eq!((condition.status, condition.reason), (crate::crd::Truth::True, "Violations"));
+    expect![[r"
+        [spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields, spec.versions[0].schema.openAPIV3Schema.type: Required value: must not be empty at the root]"]]
+    .assert_eq(&condition.message);
+    assert_eq!(crate::crd::non_structural(&definition("[]")), None);
+    assert_eq!(crate::crd::api_approval(&definition("[]")), None);
+    let bypassed = definition(
+        r#"[{"op": "replace", "path": "/spec/group", "value": "x.k8s.io"}, {"op": "add", "path": "/metadata/annotations",
+            "value": {"api-approved.kubernetes.io": "unapproved"}}]"#,
+    );
+    let condition = crate::crd::api_approval(&bypassed).unwrap();
+    assert_eq!(
+        (condition.reason, condition.message.as_str()),
+        ("UnapprovedAnnotation", r#"not approved: "unapproved""#)
+    );
+}
