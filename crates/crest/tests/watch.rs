@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use testkit::{Answer, Client, Credentials, Crest, Event, Http, MERGE_PATCH, Setup, Watch, revision};
+use testkit::{Answer, Client, Credentials, Crest, Event, Http, MERGE_PATCH, Setup, Watch, revision, soon};
 
 const CREST: &str = env!("CARGO_BIN_EXE_crest");
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -145,18 +145,21 @@ async fn a_watch_ends_when_asked_and_says_how_far_it_came() {
     assert_eq!(silent.next().await, None, "no bookmark for those who did not ask");
 }
 
-/// Writes until the history up to `version` is given up; returns what a list at it is answered then.
-async fn expire(client: &Client, version: u64) -> Answer {
-    client.create(CONFIG_MAPS, &named("x")).await.expect(201);
-    loop {
-        let note = json!({"data": {"now": current(client).await.to_string()}});
-        client.patch(&format!("{CONFIG_MAPS}/x"), MERGE_PATCH, &note).await.expect(200);
-        let query = format!("resourceVersion={version}&resourceVersionMatch=Exact");
-        let list = client.get(&format!("{CONFIG_MAPS}?{query}")).await;
-        if list.code != 200 {
-            return list;
+/// Writes until the history up to now is given up; returns what a list at this version is answered then.
+async fn expire(client: &Client) -> Answer {
+    let version = revision(&client.create(CONFIG_MAPS, &named("x")).await.expect(201));
+    soon("the end of the history", async {
+        loop {
+            let note = json!({"data": {"now": current(client).await.to_string()}});
+            client.patch(&format!("{CONFIG_MAPS}/x"), MERGE_PATCH, &note).await.expect(200);
+            let query = format!("resourceVersion={version}&resourceVersionMatch=Exact");
+            let list = client.get(&format!("{CONFIG_MAPS}?{query}")).await;
+            if list.code != 200 {
+                return list;
+            }
         }
-    }
+    })
+    .await
 }
 
 #[tokio::test]
@@ -168,11 +171,13 @@ async fn a_list_at_a_version_that_is_no_longer_kept_is_refused() {
     }
     let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).await.expect(200);
     let token = page["metadata"]["continue"].as_str().unwrap();
-    let expired = expire(&client, revision(&page)).await;
+    let expired = expire(&client).await;
     let (code, message) = expired.failure();
     assert_eq!(code, 410, "{message}");
     assert_eq!(expired.json()["reason"], "Expired");
 
+    let crest = crest.restart().await; // a page that was read of late is remembered for its reader
+    let client = crest.client();
     let answer = client.get(&format!("{CONFIG_MAPS}?limit=1&continue={token}")).await;
     let (code, message) = answer.failure();
     assert_eq!(code, 410, "{message}");
@@ -187,7 +192,7 @@ async fn a_list_at_a_version_that_is_no_longer_kept_is_refused() {
 async fn a_watch_from_a_version_that_is_no_longer_kept_is_refused() {
     let crest = Setup::new(CREST).with("--etcd-compaction-interval", "1s").start();
     let start = current(&crest.client()).await;
-    expire(&crest.client(), start).await;
+    expire(&crest.client()).await;
     let crest = crest.restart().await; // what runs remembers more than what is stored
     let mut watch = since(&crest.client(), start).await;
     let event = watch.event().await;
