@@ -20,7 +20,7 @@ use testkit::{Crest, built_crest, soon};
 
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[kube(group = "example.com", version = "v1", kind = "Widget", namespaced, shortname = "wd")]
-#[kube(status = "WidgetStatus")]
+#[kube(status = "WidgetStatus", derive = "PartialEq")]
 struct WidgetSpec {
     colour: String,
     #[serde(default)]
