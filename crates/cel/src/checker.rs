@@ -15,8 +15,10 @@ use crate::value::Value;
 pub(crate) enum Reference {
     /// Nothing was resolved: the node was not checked, or is neither name nor call.
     None,
-    /// A variable, under its full name.
+    /// A variable of the environment, under its full name.
     Variable(Name),
+    /// A variable that a macro declares.
+    Local(Name),
     /// A type, under its full name.
     Type(Name),
     /// A function under its full name, and the overloads that may be meant.
@@ -125,6 +127,7 @@ impl<'e> Checker<'e> {
             ExprKind::Select(select) => {
                 if !select.test_only
                     && let Some(name) = qualified_name(ast, id)
+                    && !self.is_local(&name)
                     && self.resolve_ident(id, &name)
                 {
                     return;
@@ -172,7 +175,7 @@ impl<'e> Checker<'e> {
     /// Finds what a name means: a variable of a macro, one of the environment, or a type.
     fn resolve_ident(&mut self, id: ExprId, name: &str) -> bool {
         if let Some((name, ty)) = self.scopes.iter().rev().find(|(known, _)| &**known == name) {
-            self.references[id.index()] = Reference::Variable(name.clone());
+            self.references[id.index()] = Reference::Local(name.clone());
             let ty = ty.clone();
             self.set(id, ty);
             return true;
@@ -186,6 +189,12 @@ impl<'e> Checker<'e> {
             if is_variable { Reference::Variable(name) } else { Reference::Type(name) };
         self.set(id, ty);
         true
+    }
+
+    /// Whether a qualified name starts with a variable of a macro, which hides everything else.
+    fn is_local(&self, qualified: &str) -> bool {
+        let first = qualified.split('.').next().unwrap_or_default();
+        self.scopes.iter().any(|(known, _)| &**known == first)
     }
 
     /// The type of `operand.field`.

@@ -75,7 +75,7 @@ fn compare_numbers(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
 fn double_with_int(double: f64, int: i64) -> Option<Ordering> {
     if double < -INT_END {
         Some(Ordering::Less)
-    } else if double >= INT_END {
+    } else if double > INT_END {
         Some(Ordering::Greater)
     } else {
         double.partial_cmp(&(int as f64))
@@ -86,7 +86,7 @@ fn double_with_int(double: f64, int: i64) -> Option<Ordering> {
 fn double_with_uint(double: f64, uint: u64) -> Option<Ordering> {
     if double < 0.0 {
         Some(Ordering::Less)
-    } else if double >= UINT_END {
+    } else if double > UINT_END {
         Some(Ordering::Greater)
     } else {
         double.partial_cmp(&(uint as f64))

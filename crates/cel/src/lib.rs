@@ -10,6 +10,7 @@ mod error;
 mod eval;
 mod eval_limits;
 mod host;
+pub mod k8s;
 pub mod library;
 mod plan;
 mod program;

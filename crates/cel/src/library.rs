@@ -16,6 +16,7 @@ pub(crate) use conversions::display;
 pub(crate) use format::check_format;
 pub use lists::lists;
 pub use optional::optional;
+pub use regex::compile as compile_regex;
 pub use sets::sets;
 pub use strings::strings;
 

@@ -104,6 +104,7 @@ impl Planner<'_> {
         match self.checked.reference(id) {
             Reference::Type(_) => Ok(self.type_constant(id)),
             Reference::Variable(full_name) => Ok(self.variable(full_name)),
+            Reference::Local(name) => Ok(self.local(name).unwrap_or_else(|| self.variable(name))),
             _ => {
                 if let Some(node) = self.local(name) {
                     return Ok(node);
@@ -133,9 +134,6 @@ impl Planner<'_> {
     }
 
     fn variable(&mut self, name: &Name) -> Node {
-        if let Some(node) = self.local(name) {
-            return node;
-        }
         let known = self.variables.iter().position(|known| known == name);
         let index = known.unwrap_or_else(|| {
             self.variables.push(name.clone());

@@ -41,7 +41,7 @@ impl Tally {
     pub(crate) fn finish(self, what: &str, allowed: usize) {
         let total = self.passed + self.failures.len();
         println!("{what}: {} of {total} pass", self.passed);
-        for failure in self.failures.iter().take(60) {
+        for failure in self.failures.iter().take(400) {
             println!("  {failure}");
         }
         assert!(self.failures.len() <= allowed, "{} cases of {what} fail", self.failures.len());

@@ -14,8 +14,15 @@ const REPEAT_MAX: u32 = 1_000;
 /// Bound: nesting of groups.
 const DEPTH_MAX: usize = 1_000;
 
-/// Compiles a pattern. The error is the reference's text.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+/// Compiles a pattern in RE2 syntax. The error is the reference's text.
+///
+/// ```
+/// use cel::library::compile_regex;
+///
+/// assert!(compile_regex(r"^\d+$").unwrap().is_match("12"));
+/// assert_eq!(compile_regex("[").unwrap_err(), "error parsing regexp: missing closing ]: `[`");
+/// ```
+pub fn compile(pattern: &str) -> Result<Regex, String> {
     let translated = Translator::new(pattern).translate().map_err(|error| error.describe(pattern))?;
     RegexBuilder::new(&translated)
         .nest_limit(u32::try_from(2 * DEPTH_MAX).unwrap_or(u32::MAX))
