@@ -66,6 +66,8 @@ pub struct Overload {
     pub(crate) implementation: Option<Implementation>,
     pub(crate) specializer: Option<Specializer>,
     pub(crate) cost: CallCost,
+    /// Whether values are compared with the parameters before a call.
+    guarded: bool,
 }
 
 impl fmt::Debug for Overload {
@@ -109,6 +111,7 @@ impl Overload {
             implementation: None,
             specializer: None,
             cost: CallCost::default(),
+            guarded: true,
         }
     }
 
@@ -134,10 +137,17 @@ impl Overload {
         self
     }
 
+    /// Leaves it to the implementation to refuse dynamic values that do not fit the parameters.
+    #[must_use]
+    pub fn unguarded(mut self) -> Self {
+        self.guarded = false;
+        self
+    }
+
     /// Whether values fit the parameters at run time.
     pub(crate) fn accepts(&self, args: &[Value<'_>]) -> bool {
-        self.params.len() == args.len()
-            && self.params.iter().zip(args).all(|(param, arg)| checker::accepts(param, arg))
+        let fits = |(param, arg): (&Type, &Value<'_>)| !self.guarded || checker::accepts(param, arg);
+        self.params.len() == args.len() && self.params.iter().zip(args).all(fits)
     }
 }
 

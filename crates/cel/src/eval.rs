@@ -23,7 +23,7 @@ const INLINE_PLACES: usize = 6;
 pub(crate) fn evaluate<'a>(
     program: &'a Program,
     limit: u64,
-    resolve: &dyn Fn(&str) -> Option<Value<'a>>,
+    resolve: &dyn Fn(&str) -> Option<Evaluated<'a>>,
 ) -> Outcome<'a> {
     let mut inline_variables = [const { None }; INLINE_PLACES];
     let mut inline_locals = [const { Slot::Empty }; INLINE_PLACES];
@@ -94,7 +94,7 @@ enum Slot<'a> {
 
 struct Evaluator<'p, 'a> {
     program: Option<&'a Program>,
-    variables: &'p mut [Option<Value<'a>>],
+    variables: &'p mut [Option<Evaluated<'a>>],
     locals: &'p mut [Slot<'a>],
     cost: u64,
     limit: u64,
@@ -206,7 +206,7 @@ impl<'a> Evaluator<'_, 'a> {
     fn resolve(&mut self, attribute: &'a Attribute) -> Evaluated<'a> {
         let base = match &attribute.base {
             Base::Variable(index) => match &self.variables[*index] {
-                Some(value) => value.clone(),
+                Some(value) => value.clone()?,
                 None => return Err(no_such_attribute(self.variable_name(*index))),
             },
             Base::Local(slot) => self.local(*slot)?,

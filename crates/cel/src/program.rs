@@ -28,18 +28,25 @@ pub struct Outcome<'a> {
 
 /// Gives variables their values.
 pub trait Activation<'a> {
-    /// The value of a variable; `None` when it has none, which only matters if it is read.
-    fn variable(&self, name: &str) -> Option<Value<'a>>;
+    /// The value of a variable; `None` when it has none. An absent value, or an error in its place, only
+    /// matters if the variable is read.
+    fn variable(&self, name: &str) -> Option<Evaluated<'a>>;
 }
 
 impl<'a> Activation<'a> for [(&str, Value<'a>)] {
-    fn variable(&self, name: &str) -> Option<Value<'a>> {
-        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    fn variable(&self, name: &str) -> Option<Evaluated<'a>> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| Ok(value.clone()))
     }
 }
 
 impl<'a, const N: usize> Activation<'a> for [(&str, Value<'a>); N] {
-    fn variable(&self, name: &str) -> Option<Value<'a>> {
+    fn variable(&self, name: &str) -> Option<Evaluated<'a>> {
+        self.as_slice().variable(name)
+    }
+}
+
+impl<'a> Activation<'a> for Vec<(&str, Value<'a>)> {
+    fn variable(&self, name: &str) -> Option<Evaluated<'a>> {
         self.as_slice().variable(name)
     }
 }

@@ -76,6 +76,11 @@ impl Timestamp {
         self.nanos
     }
 
+    /// Whether it is the very first instant.
+    pub(crate) fn is_zero(self) -> bool {
+        self.seconds == SECONDS_MIN && self.nanos == 0
+    }
+
     /// Reads RFC 3339 as Go does: capital `T` and `Z`, digits beyond nanoseconds dropped.
     pub fn parse(text: &str) -> Option<Timestamp> {
         let bytes = text.as_bytes();

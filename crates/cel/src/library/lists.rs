@@ -94,7 +94,7 @@ fn flatten_function(list: &Type) -> Function {
             |call| {
                 #[expect(clippy::cast_precision_loss, reason = "costs are defined in floating point")]
                 let depth = call.args.get(1).and_then(Value::as_int).map_or(1.0, |depth| depth as f64);
-                Some(run_allocating(depth, call.size(0)))
+                Some(flatten_cost(depth, call.size(0)))
             },
             |call| {
                 #[expect(clippy::cast_precision_loss, reason = "costs are defined in floating point")]
@@ -108,11 +108,13 @@ fn flatten_function(list: &Type) -> Function {
         .overload(
             Overload::member("list_flatten", [Type::list(list.clone())], list.clone())
                 .implemented(flatten)
+                .unguarded()
                 .cost(cost()),
         )
         .overload(
             Overload::member("list_flatten_int", [dynamic.clone(), Type::Int], dynamic)
                 .implemented(flatten)
+                .unguarded()
                 .cost(cost()),
         )
 }
@@ -224,6 +226,19 @@ pub(super) fn truncated(size: u64, factor: f64) -> u64 {
 /// What a call that built a list cost.
 fn run_allocating(factor: f64, size: u64) -> u64 {
     truncated(size, factor).saturating_add(1 + CREATE_LIST)
+}
+
+/// A negative depth is an error, but it is charged first, and wraps around in the reference.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "costs are defined in floating point"
+)]
+fn flatten_cost(depth: f64, size: u64) -> u64 {
+    if depth >= 0.0 {
+        return run_allocating(depth, size);
+    }
+    ((size as f64 * depth) as i64).cast_unsigned().wrapping_add(1 + CREATE_LIST)
 }
 
 fn output_size(call: &RunCall<'_, '_>) -> Option<u64> {
