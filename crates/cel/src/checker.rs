@@ -174,7 +174,8 @@ impl<'e> Checker<'e> {
 
     /// Finds what a name means: a variable of a macro, one of the environment, or a type.
     fn resolve_ident(&mut self, id: ExprId, name: &str) -> bool {
-        if let Some((name, ty)) = self.scopes.iter().rev().find(|(known, _)| &**known == name) {
+        let plain = name.strip_prefix('.').unwrap_or(name);
+        if let Some((name, ty)) = self.scopes.iter().rev().find(|(known, _)| &**known == plain) {
             self.references[id.index()] = Reference::Local(name.clone());
             let ty = ty.clone();
             self.set(id, ty);

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::collections::{List, Map};
 use crate::error::EvalError;
 use crate::value::Value;
 
@@ -33,6 +34,8 @@ pub fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalError> {
             (None, None) => true,
             _ => false,
         },
+        (Value::List(List::Host(left)), _) => left.view.equals_other()?,
+        (Value::Map(Map::Host(left)), _) => left.view.equals_other()?,
         (Value::Opaque(left), right) => left.equals(right).ok_or_else(EvalError::no_such_overload)?,
         _ => false,
     })

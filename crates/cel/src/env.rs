@@ -221,6 +221,14 @@ impl ObjectType {
     }
 }
 
+/// A type that has a name.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedType {
+    pub(crate) ty: Type,
+    /// Whether the name is also a value.
+    pub(crate) has_value: bool,
+}
+
 /// Functions, macros and types that belong together.
 #[derive(Clone, Default)]
 pub struct Library {
@@ -228,7 +236,7 @@ pub struct Library {
     pub(crate) macros: Vec<Macro>,
     pub(crate) objects: Vec<ObjectType>,
     /// Names that denote types.
-    pub(crate) types: Vec<(Name, Type)>,
+    pub(crate) types: Vec<(Name, NamedType)>,
     pub(crate) optional_syntax: bool,
 }
 
@@ -252,7 +260,14 @@ impl Library {
     /// Makes a name denote a type: `type(x) == name`.
     #[must_use]
     pub fn type_name(mut self, name: &str, ty: Type) -> Self {
-        self.types.push((name.into(), ty));
+        self.types.push((name.into(), NamedType { ty, has_value: true }));
+        self
+    }
+
+    /// Makes a name known as that of a type, without a value: expressions that name it check, but do not run.
+    #[must_use]
+    pub fn type_name_only(mut self, name: &str, ty: Type) -> Self {
+        self.types.push((name.into(), NamedType { ty, has_value: false }));
         self
     }
 
@@ -283,7 +298,7 @@ pub struct Env {
     base: Option<Arc<Env>>,
     variables: HashMap<Name, Type>,
     objects: HashMap<Name, Arc<ObjectType>>,
-    types: HashMap<Name, Type>,
+    types: HashMap<Name, NamedType>,
     functions: HashMap<Name, Arc<Function>>,
     macros: Vec<Macro>,
     options: Options,
@@ -402,7 +417,12 @@ impl Env {
     /// The type that a name denotes.
     pub(crate) fn named_type(&self, name: &str) -> Option<Type> {
         let object = |env: &Env| env.objects.get(name).map(|object| Type::Object(object.name.clone()));
-        self.lookup(|env| env.types.get(name).cloned()).or_else(|| self.lookup(object))
+        self.lookup(|env| env.types.get(name).map(|named| named.ty.clone())).or_else(|| self.lookup(object))
+    }
+
+    /// Whether the name of a type is a value, too.
+    pub(crate) fn is_type_value(&self, name: &str) -> bool {
+        self.lookup(|env| env.types.get(name)).is_some_and(|named| named.has_value)
     }
 
     /// The names that `name` may stand for, the most specific first.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::source::{Location, Source};
+use crate::syntax::NOWHERE;
 
 /// At most this many issues of one expression are kept; the rest is only counted.
 const ISSUES_MAX: usize = 100;
@@ -61,14 +62,14 @@ impl Issues {
 
     /// The line and column of an issue.
     pub fn location(&self, issue: &Issue) -> Option<Location> {
-        issue.offset.map(|offset| self.source.location(offset))
+        issue.offset.map(|offset| self.source.location(if offset == NOWHERE { 0 } else { offset }))
     }
 }
 
 impl fmt::Display for Issues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sorted: Vec<&Issue> = self.issues.iter().collect();
-        sorted.sort_by_key(|issue| issue.offset);
+        sorted.sort_by_key(|issue| issue.offset.map(|offset| offset.wrapping_add(1)));
         for (index, issue) in sorted.iter().enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
@@ -77,7 +78,10 @@ impl fmt::Display for Issues {
                 None => write!(f, "ERROR: <input>:-1:0: {}", issue.message)?,
                 Some(location) => {
                     let Location { line, column } = location;
-                    write!(f, "ERROR: <input>:{line}:{}: {}", column + 1, issue.message)?;
+                    // Where there is no text, there is no first column.
+                    let nowhere = self.source.text().is_empty() || issue.offset == Some(NOWHERE);
+                    let shown = if nowhere { 0 } else { column + 1 };
+                    write!(f, "ERROR: <input>:{line}:{shown}: {}", issue.message)?;
                     f.write_str(&self.source.snippet(location).unwrap_or_default())?;
                 }
             }

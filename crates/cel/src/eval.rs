@@ -4,7 +4,7 @@
 //! first error is the result. The cost limit is checked whenever the cost grows and ends everything.
 
 mod fold;
-mod operators;
+pub(crate) mod operators;
 
 use crate::collections::{Entries, List, Map};
 use crate::compare::{equal, list_index};
@@ -269,7 +269,7 @@ impl<'a> Evaluator<'_, 'a> {
                 other => other,
             };
             // An absent optional part is not charged; everything else is, failures included.
-            if !matches!(found, Ok(None)) || presence_only {
+            if !matches!(found, Ok(None)) || !is_optional {
                 self.charge(cost::SELECT)?;
             }
             value = match found? {
@@ -318,13 +318,21 @@ impl<'a> Evaluator<'_, 'a> {
                 self.finish_call(call, [left, right])
             }
             [first, second, third] => {
-                let args = [self.node(first)?, self.node(second)?, self.node(third)?];
-                self.finish_call(call, args.map(Ok))
+                let args = [Ok(self.node(first)?), Ok(self.node(second)?), self.settled(third)?];
+                self.finish_call(call, args)
             }
             many => {
                 let mut values = Vec::with_capacity(many.len());
-                for arg in many {
-                    values.push(self.node(arg)?);
+                for (index, arg) in many.iter().enumerate() {
+                    match self.settled(arg)? {
+                        Ok(value) => values.push(value),
+                        Err(error) if index + 1 < many.len() => return Err(error),
+                        Err(error) => {
+                            values.push(Value::Null);
+                            self.charge_values(&call.cost, &values, None)?;
+                            return Err(error);
+                        }
+                    }
                 }
                 let result = invoke(call, &values);
                 self.charge_values(&call.cost, &values, result.as_ref().ok())?;
@@ -333,6 +341,7 @@ impl<'a> Evaluator<'_, 'a> {
         }
     }
 
+    /// Makes a call whose arguments were all evaluated; it is charged even if one of them failed.
     fn finish_call<const N: usize>(&mut self, call: &'a Call, args: [Evaluated<'a>; N]) -> Evaluated<'a> {
         if let Some(Err(error)) = args.iter().find(|arg| arg.is_err()) {
             let error = error.clone();
@@ -443,7 +452,13 @@ impl<'a> Evaluator<'_, 'a> {
             }
         }
         self.charge(cost::CREATE_OBJECT)?;
-        failure.map_or_else(|| (object.constructor)(fields), Err)
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        match object.constructor {
+            Some(constructor) => constructor(fields),
+            None => Err(EvalError::new(format!("unknown type '{}'", object.name))),
+        }
     }
 }
 
@@ -479,6 +494,7 @@ fn member<'a>(
     key: &Value<'_>,
     may_be_absent: bool,
 ) -> Result<Option<Value<'a>>, EvalError> {
+    check_qualifier(key)?;
     let missing = |what: &str| {
         if may_be_absent {
             return Ok(None);
@@ -498,6 +514,34 @@ fn member<'a>(
             }
         }
         _ => missing("no such key"),
+    }
+}
+
+/// Refuses values that can neither be keys nor positions.
+pub(crate) fn check_qualifier(key: &Value<'_>) -> Result<(), EvalError> {
+    match key {
+        Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_) => Ok(()),
+        other => Err(EvalError::new(format!("invalid qualifier type: {}", reference_name(other)))),
+    }
+}
+
+/// What the reference calls the type of a value inside; some error texts show it.
+pub(crate) fn reference_name(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::Null => "types.Null",
+        Value::Bool(_) => "types.Bool",
+        Value::Int(_) => "types.Int",
+        Value::Uint(_) => "types.Uint",
+        Value::Double(_) => "types.Double",
+        Value::String(_) => "types.String",
+        Value::Bytes(_) => "types.Bytes",
+        Value::Timestamp(_) => "types.Timestamp",
+        Value::Duration(_) => "types.Duration",
+        Value::List(_) => "*types.baseList",
+        Value::Map(_) => "*types.baseMap",
+        Value::Type(_) => "*types.Type",
+        Value::Optional(_) => "*types.Optional",
+        Value::Opaque(opaque) => opaque.type_name(),
     }
 }
 

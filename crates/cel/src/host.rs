@@ -49,6 +49,11 @@ pub trait ListView: fmt::Debug + Send + Sync {
     fn semantics(&self) -> Semantics<'_> {
         Semantics::Ordered
     }
+
+    /// The outcome of comparing with something that is no list and not null.
+    fn equals_other(&self) -> Result<bool, EvalError> {
+        Ok(false)
+    }
 }
 
 /// Reads a map with text keys, or an object with fields.
@@ -66,6 +71,11 @@ pub trait MapView: fmt::Debug + Send + Sync {
     fn equals(&self, data: &Data, other: &Map<'_>) -> Option<Result<bool, EvalError>> {
         let _ = (data, other);
         None
+    }
+
+    /// The outcome of comparing with something that is no map and not null.
+    fn equals_other(&self) -> Result<bool, EvalError> {
+        Ok(false)
     }
 }
 

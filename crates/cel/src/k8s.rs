@@ -14,7 +14,7 @@ mod url;
 
 use std::sync::Arc;
 
-use crate::{Env, Library, library};
+use crate::{Env, Library, Type, library};
 
 /// The environment of validation rules: the standard library, the extensions and the Kubernetes libraries.
 /// Variables are for the host to add.
@@ -42,7 +42,10 @@ pub fn environment() -> Arc<Env> {
 
 /// `url`, `ip`, `cidr`, `quantity`, `semver`, `format.*`, `find`, list functions, and what all of these cost.
 pub fn library() -> Library {
-    let library = Library::new();
+    // The reference knows these names from its schema types, and can do nothing with them.
+    let library = Library::new()
+        .type_name_only("timestamp", Type::Timestamp)
+        .type_name_only("duration", Type::Duration);
     let library = url::add(library);
     let library = regex::add(library);
     let library = lists::add(library);

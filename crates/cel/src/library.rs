@@ -20,6 +20,8 @@ pub use regex::compile as compile_regex;
 pub use sets::sets;
 pub use strings::strings;
 
+pub use crate::text::quoted;
+
 use crate::env::Library;
 use crate::syntax::macros;
 

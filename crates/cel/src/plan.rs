@@ -102,7 +102,7 @@ impl Planner<'_> {
 
     fn ident(&mut self, id: ExprId, name: &Name) -> Planned {
         match self.checked.reference(id) {
-            Reference::Type(_) => Ok(self.type_constant(id)),
+            Reference::Type(name) => self.type_constant(id, name),
             Reference::Variable(full_name) => Ok(self.variable(full_name)),
             Reference::Local(name) => Ok(self.local(name).unwrap_or_else(|| self.variable(name))),
             _ => {
@@ -121,11 +121,14 @@ impl Planner<'_> {
         }
     }
 
-    fn type_constant(&self, id: ExprId) -> Node {
-        match self.checked.type_of(id) {
+    fn type_constant(&self, id: ExprId, name: &str) -> Planned {
+        if !self.env.is_type_value(name) {
+            return Err(EvalError::new(format!("reference to undefined type: {name}")).into());
+        }
+        Ok(match self.checked.type_of(id) {
             Type::Type(Some(of)) => type_value(of),
             other => type_value(other),
-        }
+        })
     }
 
     fn local(&self, name: &str) -> Option<Node> {
@@ -144,7 +147,7 @@ impl Planner<'_> {
 
     fn select(&mut self, id: ExprId, select: &ast::Select) -> Planned {
         match self.checked.reference(id) {
-            Reference::Type(_) => return Ok(self.type_constant(id)),
+            Reference::Type(name) => return self.type_constant(id, name),
             Reference::Variable(name) => return Ok(self.variable(name)),
             _ => {}
         }
@@ -189,8 +192,8 @@ impl Planner<'_> {
                 negated: &*name == op::NOT_EQUALS,
                 cost: costs,
             })),
-            (op::INDEX, 2) => index(next(), next(), false),
-            (op::OPTIONAL_INDEX | op::OPTIONAL_SELECT, 2) => index(next(), next(), true),
+            (op::INDEX, 2) => index(next(), next(), false)?,
+            (op::OPTIONAL_INDEX | op::OPTIONAL_SELECT, 2) => index(next(), next(), true)?,
             ("or", 2) if may_mean(&overloads, "optional_or_optional") => {
                 Node::OptionalOr(Box::new([next(), next()]))
             }
@@ -277,15 +280,15 @@ impl Planner<'_> {
             Reference::Type(name) => name.clone(),
             _ => object.type_name.clone(),
         };
-        let found = self.env.resolve(&name, |name| self.env.object(name)?.constructor);
-        let Some((_, constructor)) = found else {
+        let Some((name, constructor)) = self.env.resolve(&name, |name| Some(self.env.object(name)?.constructor))
+        else {
             return Err(EvalError::new(format!("unknown type: {name}")).into());
         };
         let mut fields = Vec::with_capacity(object.fields.len());
         for field in &object.fields {
             fields.push((field.name.clone(), self.node(field.value)?, field.optional));
         }
-        Ok(Node::Object(Box::new(ObjectNode { fields, constructor })))
+        Ok(Node::Object(Box::new(ObjectNode { name, fields, constructor })))
     }
 
     fn declare(&mut self, name: &Name) -> usize {
@@ -365,7 +368,7 @@ impl Planner<'_> {
 
 fn has_dyn(ty: &Type) -> bool {
     match ty {
-        Type::Dyn | Type::Error | Type::Param(_) | Type::Var(_) | Type::Wrapper(_) => true,
+        Type::Dyn | Type::Error | Type::Null | Type::Param(_) | Type::Var(_) | Type::Wrapper(_) => true,
         Type::List(element) => has_dyn(element),
         Type::Map(entry) => has_dyn(&entry.0) || has_dyn(&entry.1),
         Type::Opaque(_, params) => params.iter().any(has_dyn),
@@ -419,15 +422,18 @@ fn conditional(condition: Node, truthy: Node, falsy: Node) -> Node {
     })))
 }
 
-fn index(operand: Node, key: Node, optional: bool) -> Node {
+fn index(operand: Node, key: Node, optional: bool) -> Planned {
     let mut attribute = into_attribute(operand);
     let key = match key {
-        Node::Constant(value) => KeyNode::Constant(value),
+        Node::Constant(value) => {
+            eval::check_qualifier(&value)?;
+            KeyNode::Constant(value)
+        }
         Node::Attribute(key) if !key.test_only => KeyNode::Attribute(*key),
         other => KeyNode::Operand(other),
     };
     attribute.qualifiers.push(Qualifier { key, optional });
-    Node::Attribute(Box::new(attribute))
+    Ok(Node::Attribute(Box::new(attribute)))
 }
 
 fn operator(name: &str) -> Option<OperatorKind> {

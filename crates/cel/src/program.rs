@@ -256,8 +256,10 @@ pub(crate) struct EntryNode {
 
 #[derive(Debug)]
 pub(crate) struct ObjectNode {
+    pub(crate) name: Name,
     pub(crate) fields: Vec<(Name, Node, bool)>,
-    pub(crate) constructor: Constructor,
+    /// Without one the type is known, but objects of it cannot be made.
+    pub(crate) constructor: Option<Constructor>,
 }
 
 #[derive(Debug)]

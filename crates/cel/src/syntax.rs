@@ -11,4 +11,5 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use builder::NOWHERE;
 pub(crate) use parser::{Dialect, parse};

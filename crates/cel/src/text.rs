@@ -23,8 +23,17 @@ pub(crate) fn double(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// A Go-quoted string.
-pub(crate) fn quoted(text: &str) -> String {
+/// Whether a character is shown by its number.
+fn is_invisible(character: char) -> bool {
+    !character.is_ascii() && character.escape_debug().next() == Some('\\')
+}
+
+/// Text in the quotes of Go: what cannot be seen is escaped.
+///
+/// ```
+/// assert_eq!(cel::library::quoted("a\t\u{200b}"), r#""a\t\u200b""#);
+/// ```
+pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for character in text.chars() {
@@ -41,8 +50,9 @@ pub(crate) fn quoted(text: &str) -> String {
             c if (c as u32) < 0x20 || c as u32 == 0x7f => {
                 let _ = write!(out, "\\x{:02x}", c as u32);
             }
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{ad}') => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
+            c if is_invisible(c) => {
+                let code = c as u32;
+                let _ = if code < 0x1_0000 { write!(out, "\\u{code:04x}") } else { write!(out, "\\U{code:08x}") };
             }
             c => out.push(c),
         }

@@ -131,6 +131,7 @@ impl Bindings {
                 None if to_dyn => Type::Dyn,
                 None => ty.clone(),
             },
+            Type::Param(_) if to_dyn => Type::Dyn,
             other => other.map_parts(&mut |part| self.substitute(part, to_dyn)),
         }
     }

@@ -19,12 +19,12 @@ pub(crate) fn validate(checked: &Checked) -> Result<(), Issues> {
     validator.mixed_maps(&nodes);
     validator.literals(&nodes, "duration", |literal| match literal {
         Literal::String(text) => Duration::parse(text).is_some(),
-        _ => true,
+        _ => false,
     });
     validator.literals(&nodes, "timestamp", |literal| match literal {
         Literal::String(text) => Timestamp::parse(text).is_some(),
         Literal::Int(seconds) => Timestamp::new(*seconds, 0).is_some(),
-        _ => true,
+        _ => false,
     });
     // The first argument is meant to be the pattern. Of the global function it is the text: the reference
     // checks that, too.

@@ -220,11 +220,12 @@ impl<'c> Estimator<'c> {
         match self.kind(id) {
             ExprKind::Error | ExprKind::Literal(_) => Estimate::default(),
             ExprKind::Ident(name) => {
+                let name = self.resolved(id).unwrap_or(name);
                 self.note_ident(id, name);
                 Estimate::fixed(SELECT)
             }
             ExprKind::Select(select) => {
-                if let Reference::Variable(name) | Reference::Type(name) = self.checked.reference(id) {
+                if let Some(name) = self.resolved(id) {
                     self.note_ident(id, name);
                     return Estimate::fixed(SELECT);
                 }
@@ -299,6 +300,22 @@ impl<'c> Estimator<'c> {
         self.locals.get(name)?.last()
     }
 
+    /// What a name refers to, without a leading dot.
+    fn resolved(&self, id: ExprId) -> Option<&'c Name> {
+        match self.checked.reference(id) {
+            Reference::Variable(name) | Reference::Local(name) | Reference::Type(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The variable of a macro that a node names.
+    fn local_of(&self, id: ExprId) -> Option<&Local> {
+        match self.kind(id) {
+            ExprKind::Ident(_) => self.local(self.resolved(id)?),
+            _ => None,
+        }
+    }
+
     fn push(&mut self, name: &Name, local: Local) {
         self.locals.entry(name.clone()).or_default().push(local);
     }
@@ -310,9 +327,7 @@ impl<'c> Estimator<'c> {
     }
 
     fn path(&self, id: ExprId) -> Path {
-        if let ExprKind::Ident(name) = self.kind(id)
-            && let Some(local) = self.local(name)
-        {
+        if let Some(local) = self.local_of(id) {
             return local.path.clone();
         }
         self.paths.get(&id).cloned().unwrap_or_default()
@@ -336,20 +351,14 @@ impl<'c> Estimator<'c> {
         if is_scalar(self.checked.type_of(id)) {
             return Some(Estimate::fixed(1));
         }
-        match self.kind(id) {
-            ExprKind::Ident(name) => self.local(name)?.size,
-            _ => None,
-        }
+        self.local_of(id)?.size
     }
 
     fn entry_size(&self, id: ExprId) -> Option<EntrySize> {
         if let Some(size) = self.entry_sizes.get(&id) {
             return Some(*size);
         }
-        match self.kind(id) {
-            ExprKind::Ident(name) => self.local(name)?.entry_size,
-            _ => None,
-        }
+        self.local_of(id)?.entry_size
     }
 
     fn set_size(&mut self, id: ExprId, size: Option<Estimate>) {

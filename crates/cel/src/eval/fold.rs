@@ -2,7 +2,7 @@
 //!
 //! Each kind charges what the reference's general loop charges for the macro's condition, step and result.
 
-use super::{Evaluator, Slot};
+use super::{Evaluator, Slot, reference_name};
 use crate::collections::{Entries, List, Map};
 use crate::cost;
 use crate::error::{EvalError, EvalErrorKind};
@@ -54,8 +54,11 @@ impl<'a> Evaluator<'_, 'a> {
                 Range::Map(map, keys)
             }
             other => {
-                let name = other.type_name();
-                return Err(EvalError::new(format!("got '{name}', expected iterable type")));
+                let name = reference_name(&other);
+                return Err(EvalError::new(match fold.second_variable {
+                    None => format!("got '{name}', expected iterable type"),
+                    Some(_) => format!("unsupported comprehension range type: {name}"),
+                }));
             }
         };
         match &fold.kind {
@@ -235,9 +238,10 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     fn entry(&mut self, key: &'a Node, value: &'a Node) -> Result<Vec<(Value<'a>, Value<'a>)>, EvalError> {
-        let entry = (self.node(key)?, self.node(value)?);
+        let key = self.node(key)?;
+        let value = self.settled(value)?;
         self.charge(1)?;
-        Ok(vec![entry])
+        Ok(vec![(key, value?)])
     }
 
     fn entries(&mut self, entries: &'a Node) -> Result<Vec<(Value<'a>, Value<'a>)>, EvalError> {

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::ast::operators as op;
 use crate::compare::compare;
 use crate::error::EvalError;
 use crate::eval_limits::check_built;
@@ -17,6 +18,9 @@ pub(super) fn not<'a>(operand: &Value<'a>) -> Evaluated<'a> {
 
 pub(super) fn apply<'a>(kind: OperatorKind, left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
     use OperatorKind as K;
+    if !supports(kind, left) {
+        return Err(unsupported(name(kind), left));
+    }
     match kind {
         K::Less => order(left, right, Ordering::is_lt),
         K::LessEquals => order(left, right, Ordering::is_le),
@@ -28,6 +32,47 @@ pub(super) fn apply<'a>(kind: OperatorKind, left: &Value<'a>, right: &Value<'a>)
         K::Divide => divide(left, right),
         K::Modulo => modulo(left, right),
         K::In => contains(left, right),
+    }
+}
+
+/// The error of an operator or function that a value's kind does not have.
+pub(crate) fn unsupported(function: &str, value: &Value<'_>) -> EvalError {
+    match value {
+        // These kinds have functions of their own, and the reference looks there, too.
+        Value::String(_) | Value::Timestamp(_) | Value::Duration(_) => EvalError::no_such_overload(),
+        _ => EvalError::new(format!("no such overload: {function}")),
+    }
+}
+
+/// Whether values of the left operand's kind have the operator at all.
+fn supports(kind: OperatorKind, left: &Value<'_>) -> bool {
+    use OperatorKind as K;
+    match left {
+        Value::Int(_) | Value::Uint(_) => true,
+        Value::Double(_) => kind != K::Modulo,
+        Value::Duration(_) | Value::Timestamp(_) => !matches!(kind, K::Multiply | K::Divide | K::Modulo),
+        Value::String(_) | Value::Bytes(_) => {
+            !matches!(kind, K::Subtract | K::Multiply | K::Divide | K::Modulo)
+        }
+        Value::Bool(_) => matches!(kind, K::Less | K::LessEquals | K::Greater | K::GreaterEquals | K::In),
+        Value::List(_) => matches!(kind, K::Add | K::In),
+        _ => kind == K::In,
+    }
+}
+
+fn name(kind: OperatorKind) -> &'static str {
+    use OperatorKind as K;
+    match kind {
+        K::Less => op::LESS,
+        K::LessEquals => op::LESS_EQUALS,
+        K::Greater => op::GREATER,
+        K::GreaterEquals => op::GREATER_EQUALS,
+        K::Add => op::ADD,
+        K::Subtract => op::SUBTRACT,
+        K::Multiply => op::MULTIPLY,
+        K::Divide => op::DIVIDE,
+        K::Modulo => op::MODULO,
+        K::In => op::IN,
     }
 }
 

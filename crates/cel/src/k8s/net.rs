@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::library::quoted as quote;
 use crate::{EvalError, Evaluated, Function, Library, Opaque, Overload, Type, Value};
 
 const IP_TYPE: &str = "net.IP";
@@ -227,11 +228,6 @@ fn checked_cidr(text: &str) -> Result<Cidr, EvalError> {
 
 fn is_mapped(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some())
-}
-
-/// Text in Go's quotes. Addresses hold nothing that would need more than this.
-fn quote(text: &str) -> String {
-    format!("{text:?}")
 }
 
 fn parse_prefix(text: &str) -> Result<Cidr, String> {

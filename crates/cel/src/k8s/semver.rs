@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cmp::Ordering;
 
+use crate::library::quoted;
 use crate::{EvalError, Function, Library, Opaque, Overload, Type, Value};
 
 const TYPE_NAME: &str = "kubernetes.Semver";
@@ -141,7 +142,7 @@ fn parse(text: &str) -> Result<Semver, String> {
                 return Err("Build meta data is empty".to_owned());
             }
             if !part.bytes().all(is_identifier) {
-                return Err(format!("Invalid character(s) found in build meta data {part:?}"));
+                return Err(format!("Invalid character(s) found in build meta data {}", quoted(part)));
             }
         }
     }
@@ -150,14 +151,14 @@ fn parse(text: &str) -> Result<Semver, String> {
 
 fn number(text: &str, which: &str) -> Result<u64, String> {
     if !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("Invalid character(s) found in {} number {text:?}", which.to_lowercase()));
+        return Err(format!("Invalid character(s) found in {} number {}", which.to_lowercase(), quoted(text)));
     }
     if text.len() > 1 && text.starts_with('0') {
-        return Err(format!("{which} number must not contain leading zeroes {text:?}"));
+        return Err(format!("{which} number must not contain leading zeroes {}", quoted(text)));
     }
     text.parse().map_err(|_| {
         let problem = if text.is_empty() { "invalid syntax" } else { "value out of range" };
-        format!("strconv.ParseUint: parsing {text:?}: {problem}")
+        format!("strconv.ParseUint: parsing {}: {problem}", quoted(text))
     })
 }
 
@@ -171,15 +172,15 @@ fn identifier(text: &str) -> Result<Identifier, String> {
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
         if text.len() > 1 && text.starts_with('0') {
-            return Err(format!("Numeric PreRelease version must not contain leading zeroes {text:?}"));
+            return Err(format!("Numeric PreRelease version must not contain leading zeroes {}", quoted(text)));
         }
         return text
             .parse()
             .map(Identifier::Number)
-            .map_err(|_| format!("strconv.ParseUint: parsing {text:?}: value out of range"));
+            .map_err(|_| format!("strconv.ParseUint: parsing {}: value out of range", quoted(text)));
     }
     if !text.bytes().all(is_identifier) {
-        return Err(format!("Invalid character(s) found in prerelease {text:?}"));
+        return Err(format!("Invalid character(s) found in prerelease {}", quoted(text)));
     }
     Ok(Identifier::Text(text.to_owned()))
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use super::net::parse_address;
+use crate::library::quoted;
 use crate::{Entries, EvalError, Function, Library, Opaque, Overload, Type, Value};
 
 const TYPE_NAME: &str = "kubernetes.URL";
@@ -92,7 +93,7 @@ pub(super) fn check_request_uri(text: &str) -> Result<(), String> {
 }
 
 fn in_context(text: &str, error: &str) -> String {
-    format!("parse {text:?}: {error}")
+    format!("parse {}: {error}", quoted(text))
 }
 
 fn parse_parts(text: &str, via_request: bool) -> Result<Url, String> {
@@ -199,7 +200,7 @@ fn check_port(port: &str) -> Result<(), String> {
         None => port.is_empty(),
         Some(digits) => digits.bytes().all(|b| b.is_ascii_digit()),
     };
-    if is_valid { Ok(()) } else { Err(format!("invalid port {port:?} after host")) }
+    if is_valid { Ok(()) } else { Err(format!("invalid port {} after host", quoted(port))) }
 }
 
 fn text_of(bytes: Vec<u8>) -> Result<String, String> {
@@ -224,7 +225,7 @@ fn unescape(text: &str, part: Part) -> Result<Vec<u8>, String> {
         match byte {
             b'%' => {
                 let shown = || String::from_utf8_lossy(&bytes[at..bytes.len().min(at + 3)]).into_owned();
-                let wrong = || format!("invalid URL escape {:?}", shown());
+                let wrong = || format!("invalid URL escape {}", quoted(&shown()));
                 let digits = text.get(at + 1..at + 3).ok_or_else(wrong)?;
                 let value = u8::from_str_radix(digits, 16).map_err(|_| wrong())?;
                 let is_percent = &bytes[at..at + 3] == b"%25";

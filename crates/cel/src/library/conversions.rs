@@ -115,25 +115,22 @@ pub(super) fn add(mut library: Library) -> Library {
         [value] => Ok(value.clone()),
         _ => Err(EvalError::no_such_overload()),
     });
-    let names: [(&str, Type); 13] = [
+    let names: [(&str, Type); 12] = [
         ("bool", Type::Bool),
         ("bytes", Type::Bytes),
         ("double", Type::Double),
         ("google.protobuf.Duration", Type::Duration),
         ("google.protobuf.Timestamp", Type::Timestamp),
         ("int", Type::Int),
-        ("list", Type::list(Type::Dyn)),
-        ("map", Type::map(Type::Dyn, Type::Dyn)),
+        ("list", Type::list(Type::param("A"))),
+        ("map", Type::map(Type::param("A"), Type::param("B"))),
         ("null_type", Type::Null),
         ("string", Type::String),
         ("type", Type::Type(None)),
         ("uint", Type::Uint),
-        ("dyn", Type::Dyn),
     ];
     for (name, ty) in names {
-        if name != "dyn" {
-            library = library.type_name(name, ty);
-        }
+        library = library.type_name(name, ty);
     }
     library.function(Function::new("type").overload(type_of)).function(Function::new("dyn").overload(to_dyn))
 }
@@ -233,7 +230,8 @@ fn parse_hexadecimal(text: &str) -> Option<f64> {
 fn to_duration<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
     match args {
         [value @ Value::Duration(_)] => Ok(value.clone()),
-        [Value::Int(nanos)] => Ok(Value::Duration(Duration::from_nanos(*nanos))),
+        // Declared, but not possible: as in the reference.
+        [value @ Value::Int(_)] => Err(conversion_error(value, "google.protobuf.Duration")),
         [value @ Value::String(text)] => Duration::parse(text)
             .map(Value::Duration)
             .ok_or_else(|| conversion_error(value, "google.protobuf.Duration")),

@@ -17,7 +17,7 @@ pub fn optional() -> Library {
     let optional_map = Type::optional(map.clone());
     let optionals = Type::list(some.clone());
     let library = Library::new().macros(macros::OPTIONAL).optional_syntax();
-    let library = library.type_name(OPTIONAL, Type::optional(Type::Dyn));
+    let library = library.type_name(OPTIONAL, Type::opaque(OPTIONAL));
     let unary = |name: &str, overload: Overload, f: for<'v, 'a> fn(&'v Value<'a>) -> Evaluated<'a>| {
         Function::new(name).overload(overload.implemented(move |args| match args {
             [only] => f(only),

@@ -15,7 +15,7 @@ pub(super) fn add(mut library: Library) -> Library {
         ("BoolValue", Type::Bool, |fields| value_or(fields, Value::Bool(false))),
         ("BytesValue", Type::Bytes, |fields| value_or(fields, Value::bytes(Vec::new()))),
         ("DoubleValue", Type::Double, |fields| value_or(fields, Value::Double(0.0))),
-        ("FloatValue", Type::Double, |fields| value_or(fields, Value::Double(0.0))),
+        ("FloatValue", Type::Double, float),
         ("Int32Value", Type::Int, int32),
         ("Int64Value", Type::Int, |fields| value_or(fields, Value::Int(0))),
         ("StringValue", Type::String, |fields| value_or(fields, Value::str(""))),
@@ -64,9 +64,24 @@ fn value_or<'a>(fields: Fields<'a>, default: Value<'a>) -> Evaluated<'a> {
     Ok(fields.into_iter().next_back().map_or(default, |(_, value)| value))
 }
 
+fn overflow(message: &str, problem: &str) -> EvalError {
+    EvalError::new(format!(
+        "field type conversion error for google.protobuf.{message}.value value type: {problem}"
+    ))
+}
+
+/// A number that is kept with single precision.
+#[expect(clippy::cast_possible_truncation, reason = "the loss of precision is what the type means")]
+fn float(fields: Fields<'_>) -> Evaluated<'_> {
+    match value_or(fields, Value::Double(0.0))? {
+        Value::Double(value) => Ok(Value::Double(f64::from(value as f32))),
+        other => Ok(other),
+    }
+}
+
 fn int32(fields: Fields<'_>) -> Evaluated<'_> {
     match value_or(fields, Value::Int(0))? {
-        Value::Int(value) if i32::try_from(value).is_err() => Err(EvalError::new("integer overflow")),
+        Value::Int(value) if i32::try_from(value).is_err() => Err(overflow("Int32Value", "integer overflow")),
         other => Ok(other),
     }
 }
@@ -74,7 +89,7 @@ fn int32(fields: Fields<'_>) -> Evaluated<'_> {
 fn uint32(fields: Fields<'_>) -> Evaluated<'_> {
     match value_or(fields, Value::Uint(0))? {
         Value::Uint(value) if u32::try_from(value).is_err() => {
-            Err(EvalError::new("unsigned integer overflow"))
+            Err(overflow("UInt32Value", "unsigned integer overflow"))
         }
         other => Ok(other),
     }

@@ -6,6 +6,7 @@ use super::regex;
 use crate::ast::operators as op;
 use crate::env::{Function, Implementation, Library, Overload};
 use crate::error::EvalError;
+use crate::eval::operators::unsupported;
 use crate::types::Type;
 use crate::value::{Evaluated, Value, character_count};
 
@@ -43,8 +44,8 @@ fn add_arithmetic(library: Library) -> Library {
     use Type::{Bytes, Double, Duration, Int, String, Timestamp, Uint};
     let list = Type::list(Type::param("A"));
     let negate = Function::new(op::NEGATE)
-        .overload(Overload::global("negate_double", [Double], Double).implemented(negate))
-        .overload(Overload::global("negate_int64", [Int], Int).implemented(negate));
+        .overload(Overload::global("negate_double", [Double], Double).implemented(negate).unguarded())
+        .overload(Overload::global("negate_int64", [Int], Int).implemented(negate).unguarded());
     library
         .function(operator(
             op::ADD,
@@ -100,6 +101,7 @@ fn negate<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
             value.checked_neg().map(Value::Int).ok_or_else(|| EvalError::new("integer overflow"))
         }
         [Value::Double(value)] => Ok(Value::Double(-value)),
+        [other] => Err(unsupported(op::NEGATE, other)),
         _ => Err(EvalError::no_such_overload()),
     }
 }
@@ -147,7 +149,7 @@ fn add_containers(library: Library) -> Library {
         } else {
             Overload::global(id, params, Type::Int)
         };
-        overload.implemented(size)
+        overload.implemented(size).unguarded()
     };
     let size = Function::new("size")
         .overload(size("size_bytes", false, &Type::Bytes))
@@ -179,6 +181,7 @@ fn size<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
         [Value::Bytes(bytes)] => bytes.len() as u64,
         [Value::List(list)] => list.len() as u64,
         [Value::Map(map)] => map.len() as u64,
+        [other] => return Err(unsupported("size", other)),
         _ => return Err(EvalError::no_such_overload()),
     };
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
@@ -187,20 +190,23 @@ fn size<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
 fn add_text(library: Library) -> Library {
     let test = |name: &str, id: &str, holds: fn(&str, &str) -> bool| {
         let overload = Overload::member(id, [Type::String, Type::String], Type::Bool);
-        Function::new(name).overload(overload.implemented(move |args| match args {
+        let overload = overload.unguarded().implemented(move |args| match args {
             [Value::String(text), Value::String(part)] => Ok(Value::Bool(holds(text, part))),
             _ => Err(EvalError::no_such_overload()),
-        }))
+        });
+        Function::new(name).overload(overload)
     };
     let matches = Function::new("matches")
         .overload(
             Overload::global("matches", [Type::String, Type::String], Type::Bool)
                 .implemented(matches)
+                .unguarded()
                 .specialized(specialized_matches),
         )
         .overload(
             Overload::member("matches_string", [Type::String, Type::String], Type::Bool)
                 .implemented(matches)
+                .unguarded()
                 .specialized(specialized_matches),
         );
     library

@@ -5,6 +5,8 @@ use crate::source::Source;
 
 /// Bound: nodes of one expression. Text alone cannot reach it; `optMap`, which repeats its target, can.
 const NODES_MAX: usize = 500_000;
+/// The position of nodes that stand for text that was not understood at all.
+pub(crate) const NOWHERE: u32 = u32::MAX;
 /// Bound: nesting of nodes, so that recursion over them fits an ordinary stack.
 const HEIGHT_MAX: u16 = 1_000;
 

@@ -10,6 +10,8 @@ use super::token::{Token, TokenKind};
 pub(crate) struct LexicalError {
     /// Position of the first character, in code points.
     pub(crate) offset: u32,
+    /// The same position in bytes.
+    pub(crate) start: usize,
     /// The text looked at, including the character that fits nothing.
     pub(crate) text: String,
 }
@@ -42,7 +44,8 @@ impl<'s> Lexer<'s> {
                 Ok((kind, length)) => return self.token(kind, length),
                 Err(stuck) => {
                     let length = rest[stuck..].chars().next().map_or(stuck, |c| stuck + c.len_utf8());
-                    errors.push(LexicalError { offset: self.offset, text: rest[..length].to_owned() });
+                    let text = rest[..length].to_owned();
+                    errors.push(LexicalError { offset: self.offset, start: self.position, text });
                     self.advance(length);
                 }
             }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::builder::Builder;
+use super::builder::{Builder, NOWHERE};
 use super::literal;
 use super::macros::Macro;
 use super::recovery::{Choice, Failure, Next, Site, Tokens};
@@ -152,7 +152,7 @@ impl Parser<'_, '_> {
     }
 
     fn error_node(&mut self) -> ExprId {
-        self.builder.add(ExprKind::Error, 0)
+        self.builder.add(ExprKind::Error, NOWHERE)
     }
 
     /// Reports something wrong with text that is grammatical.
@@ -293,19 +293,23 @@ impl Parser<'_, '_> {
     }
 
     fn unary(&mut self, follow: Next) -> Parsed {
-        self.rule(Rule::Unary, follow, |parser| {
-            parser.tokens.sync(10, Choice::Start, EXPR)?;
-            match parser.tokens.look(1)? {
-                K::Exclamation => parser.prefixed(K::Exclamation, op::NOT),
-                K::Minus => match parser.tokens.look(2)? {
-                    K::Int | K::Float => parser.member(END),
-                    next if PRIMARY_FIRST.contains(next) => parser.prefixed(K::Minus, op::NEGATE),
-                    _ => Err(parser.tokens.no_alternative(2)),
-                },
-                next if PRIMARY_FIRST.contains(next) => parser.member(END),
-                _ => Err(parser.tokens.no_alternative(1)),
-            }
-        })
+        let start = self.tokens.current()?.offset;
+        let stand_in = |parser: &mut Self| parser.builder.add(ExprKind::Error, start);
+        self.guarded(Rule::Unary, follow, Self::unary_body, stand_in)
+    }
+
+    fn unary_body(&mut self) -> Parsed {
+        self.tokens.sync(10, Choice::Start, EXPR)?;
+        match self.tokens.look(1)? {
+            K::Exclamation => self.prefixed(K::Exclamation, op::NOT),
+            K::Minus => match self.tokens.look(2)? {
+                K::Int | K::Float => self.member(END),
+                next if PRIMARY_FIRST.contains(next) => self.prefixed(K::Minus, op::NEGATE),
+                _ => Err(self.tokens.no_alternative(12, 2)),
+            },
+            next if PRIMARY_FIRST.contains(next) => self.member(END),
+            _ => Err(self.tokens.no_alternative(12, 1)),
+        }
     }
 
     /// `!!a`, `--a`: pairs cancel out.
@@ -315,6 +319,9 @@ impl Parser<'_, '_> {
         let mut count = 1;
         self.tokens.sync(11, Choice::Again, again)?;
         while self.tokens.look(1)? == operator {
+            if operator == K::Minus && !PRIMARY_FIRST.contains(self.tokens.look(2)?) {
+                return Err(self.tokens.no_alternative(13, 2));
+            }
             self.tokens.take()?;
             count += 1;
             self.tokens.sync(11, Choice::Again, again)?;
@@ -331,30 +338,59 @@ impl Parser<'_, '_> {
         self.rule(Rule::Member, follow, |parser| {
             let mut target = parser.primary(Next::or_end(ACCESS))?;
             loop {
-                target = match parser.tokens.look(1)? {
+                let (next, goes_on) = match parser.tokens.look(1)? {
                     K::LeftBracket => parser.index(target)?,
                     K::Dot => match parser.tokens.look(2)? {
                         K::Identifier if parser.tokens.look(3)? == K::LeftParen => {
                             parser.member_call(target)?
                         }
-                        K::Identifier | K::EscapedIdentifier | K::Question => parser.select(target)?,
-                        _ => return Err(parser.tokens.no_alternative(2)),
+                        K::Identifier | K::EscapedIdentifier | K::Question => (parser.select(target)?, true),
+                        _ => {
+                            // What was read so far stands.
+                            let failure = parser.tokens.no_alternative(22, 2);
+                            parser.tokens.recover(&failure)?;
+                            (target, false)
+                        }
                     },
-                    _ => return Ok(target),
+                    _ => (target, false),
                 };
+                target = next;
+                if !goes_on {
+                    return Ok(target);
+                }
             }
         })
     }
 
-    fn index(&mut self, target: ExprId) -> Parsed {
+    /// Stands before a choice after an opening bracket. Where nothing fits, the rule ends here, but what it has
+    /// read still counts.
+    fn opening(&mut self, site: Site, next: TokenSet) -> Result<bool, Failure> {
+        match self.tokens.sync(site, Choice::Start, Next::only(next)) {
+            Ok(()) => Ok(true),
+            Err(failure) => self.tokens.recover(&failure).map(|()| false),
+        }
+    }
+
+    /// Takes a closing bracket. Without one the rule ends here, but what it has read still counts.
+    fn closing(&mut self, site: Site, kind: K, after: Next) -> Result<bool, Failure> {
+        match self.tokens.expect(site, kind, after) {
+            Ok(_) => Ok(true),
+            Err(failure) => self.tokens.recover(&failure).map(|()| false),
+        }
+    }
+
+    fn index(&mut self, target: ExprId) -> Result<(ExprId, bool), Failure> {
         let bracket = self.tokens.take()?;
-        self.tokens.sync(20, Choice::Start, Next::only(OPTIONAL_EXPR_FIRST))?;
+        if !self.opening(20, OPTIONAL_EXPR_FIRST)? {
+            let id = self.builder.add(ExprKind::Error, bracket.offset);
+            return Ok((self.nested(id, &[target]), false));
+        }
         let optional = self.question(bracket.offset, "unsupported syntax '[?'")?;
         let index = self.expr(only(K::RightBracket))?;
-        self.tokens.expect(21, K::RightBracket, Next::or_end(ACCESS))?;
+        let goes_on = self.closing(21, K::RightBracket, Next::or_end(ACCESS))?;
         let function = if optional { op::OPTIONAL_INDEX } else { op::INDEX };
         let id = self.builder.call(function, vec![target, index], bracket.offset);
-        Ok(self.nested(id, &[target, index]))
+        Ok((self.nested(id, &[target, index]), goes_on))
     }
 
     /// Takes a `?` where one may stand, and says whether there was one.
@@ -372,8 +408,8 @@ impl Parser<'_, '_> {
     fn select(&mut self, target: ExprId) -> Parsed {
         let dot = self.tokens.take()?;
         let optional = self.question(dot.offset, "unsupported syntax '.?'")?;
-        let Some((name, name_offset)) = self.field_name(Next::or_end(ACCESS))? else {
-            let id = self.error_node();
+        let Some((name, name_offset)) = self.field_name(Next::or_end(ACCESS), None)? else {
+            let id = self.builder.add(ExprKind::Error, dot.offset);
             return Ok(self.nested(id, &[target]));
         };
         let id = if optional {
@@ -385,12 +421,13 @@ impl Parser<'_, '_> {
         Ok(self.nested(id, &[target]))
     }
 
-    /// A field name, plain or in backticks; `None` after a syntax error.
-    fn field_name(&mut self, follow: Next) -> Result<Option<(Name, u32)>, Failure> {
+    /// A field name, plain or in backticks; `None` after a syntax error, which is also reported at `list`, the
+    /// start of the list that the field belongs to.
+    fn field_name(&mut self, follow: Next, list: Option<u32>) -> Result<Option<(Name, u32)>, Failure> {
         let body = |parser: &mut Self| {
             parser.tokens.sync(25, Choice::Start, Next::only(FIELD_FIRST))?;
             if !FIELD_FIRST.contains(parser.tokens.look(1)?) {
-                return Err(parser.tokens.no_alternative(1));
+                return Err(parser.tokens.no_alternative(25, 1));
             }
             let token = parser.tokens.take()?;
             let text = parser.tokens.text(token);
@@ -402,30 +439,36 @@ impl Parser<'_, '_> {
             }
             Ok(Some((Name::from(&text[1..text.len() - 1]), token.offset)))
         };
-        self.guarded(Rule::Elements, follow, body, |_| None)
+        let start = list.unwrap_or(self.tokens.current()?.offset);
+        self.guarded(Rule::Elements, follow, body, |parser| {
+            parser.complain(start, "unsupported ident kind");
+            None
+        })
     }
 
-    fn member_call(&mut self, target: ExprId) -> Parsed {
+    fn member_call(&mut self, target: ExprId) -> Result<(ExprId, bool), Failure> {
         self.tokens.take()?;
         let name = self.tokens.take()?;
         let open = self.tokens.take()?;
-        let args = self.arguments(30)?;
+        let (args, goes_on) = self.arguments(30)?;
         let function = self.tokens.text(name);
         let id = self.call_or_macro(function, Some(target), &args, open.offset);
         let children: Vec<ExprId> = [target].into_iter().chain(args).collect();
-        Ok(self.nested(id, &children))
+        Ok((self.nested(id, &children), goes_on))
     }
 
-    /// Arguments and the closing parenthesis.
-    fn arguments(&mut self, site: Site) -> Result<Vec<ExprId>, Failure> {
+    /// Arguments and the closing parenthesis; says whether that was there.
+    fn arguments(&mut self, site: Site) -> Result<(Vec<ExprId>, bool), Failure> {
         let close = TokenSet::of(&[K::RightParen]);
-        self.tokens.sync(site, Choice::Start, Next::only(EXPR_FIRST.with(close)))?;
+        if !self.opening(site, EXPR_FIRST.with(close))? {
+            return Ok((Vec::new(), false));
+        }
         let mut args = Vec::new();
         if EXPR_FIRST.contains(self.tokens.look(1)?) {
             args = self.guarded(Rule::Elements, only(K::RightParen), Self::expr_list, |_| Vec::new())?;
         }
-        self.tokens.expect(site + 1, K::RightParen, Next::or_end(ACCESS))?;
-        Ok(args)
+        let is_closed = self.closing(site + 1, K::RightParen, Next::or_end(ACCESS))?;
+        Ok((args, is_closed))
     }
 
     fn expr_list(&mut self) -> Result<Vec<ExprId>, Failure> {
@@ -465,8 +508,11 @@ impl Parser<'_, '_> {
                 K::LeftParen => parser.parenthesized(),
                 K::LeftBracket => parser.list(),
                 K::LeftBrace => parser.map(),
-                K::Dot if parser.tokens.look(2)? != K::Identifier => Err(parser.tokens.no_alternative(2)),
+                K::Dot if parser.tokens.look(2)? != K::Identifier => Err(parser.tokens.no_alternative(43, 2)),
                 K::Dot | K::Identifier => parser.named(),
+                K::Minus if !matches!(parser.tokens.look(2)?, K::Int | K::Float) => {
+                    Err(parser.tokens.no_alternative(43, 2))
+                }
                 K::Minus
                 | K::Int
                 | K::Uint
@@ -476,7 +522,7 @@ impl Parser<'_, '_> {
                 | K::True
                 | K::False
                 | K::Null => parser.literal(),
-                _ => Err(parser.tokens.no_alternative(1)),
+                _ => Err(parser.tokens.no_alternative(43, 1)),
             }
         })
     }
@@ -484,7 +530,7 @@ impl Parser<'_, '_> {
     fn parenthesized(&mut self) -> Parsed {
         self.tokens.take()?;
         let inner = self.expr(only(K::RightParen))?;
-        self.tokens.expect(41, K::RightParen, END)?;
+        self.closing(41, K::RightParen, END)?;
         Ok(inner)
     }
 
@@ -513,7 +559,7 @@ impl Parser<'_, '_> {
             return Ok(self.builder.ident(&dotted, token.offset));
         }
         let open = self.tokens.take()?;
-        let args = self.arguments(42)?;
+        let (args, _) = self.arguments(48)?;
         if is_reserved(text) {
             return Ok(self.complain(start.offset, format!("reserved identifier: {text}")));
         }
@@ -529,13 +575,14 @@ impl Parser<'_, '_> {
         }
         let brace = self.tokens.take()?;
         let close = TokenSet::of(&[K::Comma, K::RightBrace]);
-        self.tokens.sync(44, Choice::Start, Next::only(OPTIONAL_FIELD_FIRST.with(close)))?;
         let mut fields = Vec::new();
-        if OPTIONAL_FIELD_FIRST.contains(self.tokens.look(1)?) {
-            let follow = either(K::Comma, K::RightBrace);
-            fields = self.guarded(Rule::Elements, follow, Self::fields, |_| Vec::new())?;
+        if self.opening(44, OPTIONAL_FIELD_FIRST.with(close))? {
+            if OPTIONAL_FIELD_FIRST.contains(self.tokens.look(1)?) {
+                let follow = either(K::Comma, K::RightBrace);
+                fields = self.guarded(Rule::Elements, follow, Self::fields, |_| Vec::new())?;
+            }
+            self.close(45, K::RightBrace)?;
         }
-        self.close(45, K::RightBrace)?;
         let children: Vec<ExprId> = fields.iter().map(|field| field.value).collect();
         let object = Struct { type_name: type_name.into(), fields };
         let id = self.builder.add(ExprKind::Struct(object), brace.offset);
@@ -544,17 +591,20 @@ impl Parser<'_, '_> {
 
     /// A trailing comma and the closing bracket.
     fn close(&mut self, site: Site, bracket: K) -> Result<(), Failure> {
-        self.tokens.sync(site, Choice::Start, either(K::Comma, bracket))?;
+        if let Err(failure) = self.tokens.sync(site, Choice::Start, either(K::Comma, bracket)) {
+            return self.tokens.recover(&failure);
+        }
         if self.tokens.look(1)? == K::Comma {
             self.tokens.take()?;
         }
-        self.tokens.expect(site + 1, bracket, END).map(|_| ())
+        self.closing(site + 1, bracket, END).map(|_| ())
     }
 
     fn fields(&mut self) -> Result<Vec<Field>, Failure> {
         let mut fields = Vec::new();
+        let start = self.tokens.current()?.offset;
         loop {
-            let optional = self.optional_field()?;
+            let optional = self.optional_field(start)?;
             let colon = self.tokens.expect(47, K::Colon, EXPR)?;
             let value = self.expr(or_end(K::Comma))?;
             if let (Some((name, optional)), Some(colon)) = (optional, colon) {
@@ -567,12 +617,12 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn optional_field(&mut self) -> Result<Option<(Name, bool)>, Failure> {
+    fn optional_field(&mut self, list: u32) -> Result<Option<(Name, bool)>, Failure> {
         let body = |parser: &mut Self| {
-            parser.tokens.sync(48, Choice::Start, Next::only(OPTIONAL_FIELD_FIRST))?;
+            parser.tokens.sync(58, Choice::Start, Next::only(OPTIONAL_FIELD_FIRST))?;
             let offset = parser.tokens.current()?.offset;
             let optional = parser.question(offset, "unsupported syntax '?'")?;
-            Ok(parser.field_name(END)?.map(|(name, _)| (name, optional)))
+            Ok(parser.field_name(END, Some(list))?.map(|(name, _)| (name, optional)))
         };
         self.guarded(Rule::Elements, only(K::Colon), body, |_| None)
     }
@@ -580,13 +630,14 @@ impl Parser<'_, '_> {
     fn list(&mut self) -> Parsed {
         let bracket = self.tokens.take()?;
         let close = TokenSet::of(&[K::Comma, K::RightBracket]);
-        self.tokens.sync(50, Choice::Start, Next::only(OPTIONAL_EXPR_FIRST.with(close)))?;
         let mut elements = Vec::new();
-        if OPTIONAL_EXPR_FIRST.contains(self.tokens.look(1)?) {
-            let follow = either(K::Comma, K::RightBracket);
-            elements = self.guarded(Rule::Elements, follow, Self::elements, |_| Vec::new())?;
+        if self.opening(50, OPTIONAL_EXPR_FIRST.with(close))? {
+            if OPTIONAL_EXPR_FIRST.contains(self.tokens.look(1)?) {
+                let follow = either(K::Comma, K::RightBracket);
+                elements = self.guarded(Rule::Elements, follow, Self::elements, |_| Vec::new())?;
+            }
+            self.close(51, K::RightBracket)?;
         }
-        self.close(51, K::RightBracket)?;
         let children: Vec<ExprId> = elements.iter().map(|element| element.value).collect();
         let id = self.builder.add(ExprKind::List(List { elements }), bracket.offset);
         Ok(self.flat(id, &children))
@@ -622,13 +673,14 @@ impl Parser<'_, '_> {
     fn map(&mut self) -> Parsed {
         let brace = self.tokens.take()?;
         let close = TokenSet::of(&[K::Comma, K::RightBrace]);
-        self.tokens.sync(54, Choice::Start, Next::only(OPTIONAL_EXPR_FIRST.with(close)))?;
         let mut entries = Vec::new();
-        if OPTIONAL_EXPR_FIRST.contains(self.tokens.look(1)?) {
-            let follow = either(K::Comma, K::RightBrace);
-            entries = self.guarded(Rule::Elements, follow, Self::entries, |_| Vec::new())?;
+        if self.opening(54, OPTIONAL_EXPR_FIRST.with(close))? {
+            if OPTIONAL_EXPR_FIRST.contains(self.tokens.look(1)?) {
+                let follow = either(K::Comma, K::RightBrace);
+                entries = self.guarded(Rule::Elements, follow, Self::entries, |_| Vec::new())?;
+            }
+            self.close(55, K::RightBrace)?;
         }
-        self.close(55, K::RightBrace)?;
         let children: Vec<ExprId> = entries.iter().flat_map(|entry| [entry.key, entry.value]).collect();
         let id = self.builder.add(ExprKind::Map(entries), brace.offset);
         Ok(self.flat(id, &children))

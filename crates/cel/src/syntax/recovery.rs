@@ -61,6 +61,8 @@ pub(crate) struct Tokens<'s> {
     source: &'s str,
     lexer: Lexer<'s>,
     read: Vec<Token>,
+    /// Byte ranges that start no token; they appear in no error text but their own.
+    unreadable: Vec<(usize, usize)>,
     position: usize,
     pub(crate) issues: Issues,
     syntax_errors: u32,
@@ -79,6 +81,7 @@ impl<'s> Tokens<'s> {
             source: text,
             lexer: Lexer::new(text),
             read: Vec::new(),
+            unreadable: Vec::new(),
             position: 0,
             issues: Issues::new(source),
             syntax_errors: 0,
@@ -178,7 +181,8 @@ impl<'s> Tokens<'s> {
     }
 
     /// No alternative fits the next `length` tokens.
-    pub(crate) fn no_alternative(&self, length: usize) -> Failure {
+    pub(crate) fn no_alternative(&mut self, site: Site, length: usize) -> Failure {
+        self.site = site;
         Failure::NoAlternative { start: self.position, end: self.position + length - 1 }
     }
 
@@ -219,7 +223,8 @@ impl<'s> Tokens<'s> {
             let mut errors = Vec::new();
             let token = self.lexer.next(&mut errors);
             self.read.push(token);
-            for LexicalError { offset, text } in errors {
+            for LexicalError { offset, start, text } in errors {
+                self.unreadable.push((start, start + text.len()));
                 self.syntax_error(offset, &format!("token recognition error at: '{text}'"))?;
             }
         }
@@ -281,16 +286,22 @@ impl<'s> Tokens<'s> {
             {
                 format!("mismatched input '{}' expecting IDENTIFIER", self.text(last))
             }
-            (_, TokenKind::Eof) => {
-                let text = &self.source[first.start as usize..];
-                format!("no viable alternative at input {}", quote(&format!("{text}<EOF>")))
-            }
-            _ => {
-                let text = &self.source[first.start as usize..last.end as usize];
-                format!("no viable alternative at input {}", quote(text))
-            }
+            _ => format!("no viable alternative at input {}", quote(&self.readable(first, last))),
         };
         self.syntax_error(last.offset, &message)
+    }
+
+    /// The text from one token to another, without what starts no token.
+    fn readable(&self, first: Token, last: Token) -> String {
+        let (start, end) = (first.start as usize, last.end as usize);
+        let mut text = String::new();
+        let mut at = start;
+        for (from, to) in self.unreadable.iter().filter(|(from, _)| (start..end).contains(from)) {
+            text.push_str(&self.source[at..*from]);
+            at = *to;
+        }
+        text.push_str(self.source.get(at..end).unwrap_or_default());
+        text
     }
 
     fn display(&self, token: Token) -> String {

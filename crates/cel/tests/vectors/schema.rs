@@ -330,6 +330,10 @@ fn json_of(data: &Data) -> &Json {
 }
 
 impl ListView for Schema {
+    fn equals_other(&self) -> Result<bool, EvalError> {
+        Err(EvalError::no_such_overload())
+    }
+
     fn len(&self, data: &Data) -> usize {
         json_of(data).as_array().map_or(0, Vec::len)
     }
@@ -351,6 +355,10 @@ impl ListView for Schema {
 }
 
 impl MapView for Schema {
+    fn equals_other(&self) -> Result<bool, EvalError> {
+        Err(EvalError::no_such_overload())
+    }
+
     fn len(&self, data: &Data) -> usize {
         json_of(data).as_object().map_or(0, serde_json::Map::len)
     }
