@@ -2,6 +2,7 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go, v1.36.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use cel::cost::estimate::estimate;
@@ -14,7 +15,8 @@ use crate::structural::{Node, Rule};
 /// A rule that was compiled, or why it was not.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    pub(super) program: Result<Program, String>,
+    /// Nothing for a blank rule, which only a default can meet: definitions with blank rules are refused.
+    pub(super) program: Result<Option<Program>, String>,
     /// Whether the rule compares with what was there before.
     pub(super) uses_old_self: bool,
     /// What one evaluation can cost at most.
@@ -22,20 +24,42 @@ pub(super) struct Compiled {
     /// The program that makes the message. Not there when the rule itself has no program.
     pub(super) message: Option<Result<Program, String>>,
     pub(super) message_max_cost: u64,
-    /// The field that is to blame, in the spelling of field errors and relative to the value; often empty.
-    pub(super) field_path: Box<str>,
+    /// The field that is to blame, in the spelling of field errors and relative to the value.
+    pub(super) field_path: Option<Box<str>>,
+}
+
+impl Compiled {
+    const BLANK: Compiled = Compiled {
+        program: Ok(None),
+        uses_old_self: false,
+        max_cost: 0,
+        message: None,
+        message_max_cost: 0,
+        field_path: None,
+    };
 }
 
 /// Compiles the rules of a node, each on its own.
 pub(super) fn compile(node: &Node, declaration: &Declaration) -> Box<[Compiled]> {
-    let mut compiler = Compiler { node, declaration, plain: None, optional: None };
+    let mut compiler =
+        Compiler { node, declaration, type_name: type_name(node), plain: None, optional: None };
     node.rules.iter().map(|rule| compiler.rule(rule)).collect()
+}
+
+/// The name of the type of `self`. Rules are not to name it, so it changes with them.
+///
+/// DIFFERENCE: the reference takes the number from the clock.
+fn type_name(node: &Node) -> String {
+    let mut hasher = DefaultHasher::new();
+    node.rules.hash(&mut hasher);
+    format!("selfType{}", hasher.finish() % 1_000_000_000)
 }
 
 /// The environments of one node's rules, made when they are needed.
 struct Compiler<'n> {
     node: &'n Node,
     declaration: &'n Declaration,
+    type_name: String,
     plain: Option<Arc<Env>>,
     optional: Option<Arc<Env>>,
 }
@@ -53,16 +77,19 @@ impl Compiler<'_> {
             Some(true) => (&mut self.optional, OldSelf::Optional),
             _ => (&mut self.plain, OldSelf::Plain),
         };
-        Arc::clone(kept.get_or_insert_with(|| self.declaration.environment(old_self)))
+        Arc::clone(kept.get_or_insert_with(|| self.declaration.environment(&self.type_name, old_self)))
     }
 
     fn rule(&mut self, rule: &Rule) -> Compiled {
+        if rule.rule.trim().is_empty() {
+            return Compiled::BLANK;
+        }
         let env = self.environment(rule);
         let own = self.expression(&env, &rule.rule, &Type::Bool);
-        let message = (own.program.is_ok() && !rule.message_expression.is_empty())
-            .then(|| self.expression(&env, &rule.message_expression, &Type::String));
+        let has_message = own.program.is_ok() && !rule.message_expression.is_empty();
+        let message = has_message.then(|| self.expression(&env, &rule.message_expression, &Type::String));
         Compiled {
-            program: own.program,
+            program: own.program.map(Some),
             uses_old_self: own.uses_old_self,
             max_cost: own.max_cost,
             message_max_cost: message.as_ref().map_or(0, |message| message.max_cost),
@@ -71,12 +98,9 @@ impl Compiler<'_> {
         }
     }
 
-    fn field_path(&self, rule: &Rule) -> Box<str> {
-        if rule.field_path.is_empty() {
-            return Box::default();
-        }
-        let found = resolve(&rule.field_path, self.node, Brackets::Allowed);
-        found.map(|found| found.path.into()).unwrap_or_default()
+    fn field_path(&self, rule: &Rule) -> Option<Box<str>> {
+        let found = resolve(&rule.field_path, self.node, Brackets::Allowed).ok()?;
+        (!found.path.is_empty()).then(|| found.path.into())
     }
 
     fn expression(&self, env: &Env, text: &str, result: &Type) -> Expression {

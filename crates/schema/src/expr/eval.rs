@@ -224,7 +224,8 @@ impl Run {
     ) {
         let Place { node, path, .. } = place;
         let program = match &compiled.program {
-            Ok(program) => program,
+            Ok(Some(program)) => program,
+            Ok(None) => return,
             Err(error) => {
                 let detail = format!("rule compile error: {error}");
                 self.verdict.errors.push(messages::evaluation_error(path, node, detail));
@@ -273,8 +274,8 @@ impl Run {
         compiled: &'v Compiled,
         values: &Values<'v>,
     ) {
-        let blamed = place.path.field(&compiled.field_path);
-        let path = if compiled.field_path.is_empty() { place.path } else { &blamed };
+        let blamed = compiled.field_path.as_deref().map(|field| place.path.field(field));
+        let path = blamed.as_ref().unwrap_or(place.path);
         let is_old = !compiled.uses_old_self && place.correlation.is_unchanged();
         let made = match &compiled.message {
             Some(Ok(program)) => self.message(program, rule, values),

@@ -80,11 +80,11 @@ impl Declaration {
         REQUEST_BYTES / (self.min_bytes + 1)
     }
 
-    /// The environment of rules on values of this type.
-    pub(super) fn environment(&self, old_self: OldSelf) -> Arc<Env> {
+    /// The environment of rules on values of this type, which they know by `name`.
+    pub(super) fn environment(&self, name: &str, old_self: OldSelf) -> Arc<Env> {
         static BASE: OnceLock<Arc<Env>> = OnceLock::new();
         let mut objects = Vec::new();
-        let ty = self.declare("selfType", &mut objects);
+        let ty = self.declare(name, &mut objects);
         let builder = BASE.get_or_init(cel::k8s::environment).extend();
         let builder = objects.into_iter().fold(builder, EnvBuilder::object);
         let old = match old_self {
