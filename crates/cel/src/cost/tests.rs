@@ -84,7 +84,7 @@ fn operations_cost_by_size() {
             "dyn(self.short) == 'abc'",
             "self.?short.orValue('a') == self.unbounded",
         ],
-        &expect![[r#"
+        &expect![[r"
             true => 0..0
             self.short == 'abc' => 3..3
             self.short == self.unbounded => 5..5
@@ -104,7 +104,7 @@ fn operations_cost_by_size() {
             true && self.short == 'a' => 0..3
             dyn(self.short) == 'abc' => 4..4
             self.?short.orValue('a') == self.unbounded => 6..1844674407370955269
-        "#]],
+        "]],
     );
 }
 
@@ -123,7 +123,7 @@ fn loops_cost_by_the_size_of_their_range() {
             "self.names.sort().size()",
             "self.names.slice(3, 1).size()",
         ],
-        &expect![[r#"
+        &expect![[r"
             self.names.all(n, n == 'a') => 3..38
             self.names.exists(n, n == 'a') => 3..45
             self.names.map(n, n + 'a') => 13..111
@@ -134,7 +134,7 @@ fn loops_cost_by_the_size_of_their_range() {
             lists.range(5).all(x, x > 1) => 32..42
             self.names.sort().size() => 14..117
             self.names.slice(3, 1).size() => 18446744073709551615..18446744073709551615
-        "#]],
+        "]],
     );
 }
 
@@ -147,9 +147,9 @@ fn paths_share_buffers_as_in_the_reference() {
             "self.groups.all(g, g.members.all(m, m == 'a'))",
             "self.groups.all(g, g.members.all(m, g.long == m))",
         ],
-        &expect![[r#"
+        &expect![[r"
             self.groups.all(g, g.members.all(m, m == 'a')) => 3..185
             self.groups.all(g, g.members.all(m, g.long == m)) => 3..49000045
-        "#]],
+        "]],
     );
 }

@@ -128,7 +128,7 @@ fn comparisons_cross_number_types() {
             "double('NaN') == double('NaN')",
             "double('NaN') < 1.0",
         ],
-        &expect![[r#"
+        &expect![[r"
             1 < 1u => Bool(false) (1)
             -1 < 0u => Bool(true) (1)
             dyn(1) == 1.0 => Bool(true) (1)
@@ -148,7 +148,7 @@ fn comparisons_cross_number_types() {
             dyn([1]) == 'a' => Bool(false) (1)
             double('NaN') == double('NaN') => Bool(false) (1)
             double('NaN') < 1.0 => error: NaN values cannot be ordered (1)
-        "#]],
+        "]],
     );
 }
 
@@ -175,7 +175,7 @@ fn errors_are_absorbed_where_they_may_be() {
             "l[-1]",
             "m['n']['b'][0]",
         ],
-        &expect![[r#"
+        &expect![[r"
             absent == 1 || true => Bool(true) (2)
             absent == 1 && false => Bool(false) (2)
             absent == 1 || false => error: no such attribute(s): absent (2)
@@ -194,7 +194,7 @@ fn errors_are_absorbed_where_they_may_be() {
             m.n.b[5] => error: index out of bounds: 5 (4)
             l[-1] => error: index out of bounds: -1 (2)
             m['n']['b'][0] => Int(3) (4)
-        "#]],
+        "]],
     );
 }
 
@@ -355,7 +355,7 @@ fn list_functions() {
             "sets.equivalent([1, 2], [2, 1])",
             "sets.intersects([1], [2])",
         ],
-        &expect![[r#"
+        &expect![[r"
             l.sort() => [Int(1), Int(2), Int(3)] (30)
             l.reverse() => [Int(2), Int(1), Int(3)] (15)
             l.slice(1, 3) => [Int(1), Int(2)] (14)
@@ -366,7 +366,7 @@ fn list_functions() {
             sets.contains(l, [1]) => Bool(true) (5)
             sets.equivalent([1, 2], [2, 1]) => Bool(true) (9)
             sets.intersects([1], [2]) => Bool(false) (2)
-        "#]],
+        "]],
     );
 }
 
@@ -424,10 +424,10 @@ fn the_limit_ends_everything() {
             "lists.range(5000).all(x, x >= 0) || true",
             "lists.range(200).map(x, lists.range(200)).size()",
         ],
-        &expect![[r#"
+        &expect![[r"
             lists.range(5000).all(x, x >= 0) => error: operation cancelled: actual cost limit exceeded (10001)
             lists.range(5000).all(x, x >= 0) || true => error: operation cancelled: actual cost limit exceeded (10001)
             lists.range(200).map(x, lists.range(200)).size() => error: operation cancelled: actual cost limit exceeded (10012)
-        "#]],
+        "]],
     );
 }

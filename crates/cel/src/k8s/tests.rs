@@ -92,7 +92,7 @@ fn quantities_and_versions() {
             "semver('1.2.3-rc.1').compareTo(semver('1.2.3'))",
             "isSemver('v1.0.0')",
         ],
-        &expect![[r#"
+        &expect![[r"
             quantity('1Gi').isGreaterThan(quantity('1G')) => Bool(true) (3 of 3)
             quantity('50k').add(20).asInteger() => Int(50020) (3 of 3)
             quantity('1.5').isInteger() => Bool(false) (2 of 2)
@@ -107,7 +107,7 @@ fn quantities_and_versions() {
             semver('1.2') => error: No Major.Minor.Patch elements found (1 of 1)
             semver('1.2.3-rc.1').compareTo(semver('1.2.3')) => Int(-1) (3 of 3)
             isSemver('v1.0.0') => Bool(false) (1 of 1)
-        "#]],
+        "]],
     );
 }
 
