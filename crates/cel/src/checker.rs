@@ -3,7 +3,7 @@
 //! All overloads whose parameters accept the arguments are kept: with dynamic arguments several may, and
 //! evaluation picks one of them. Checking goes on after an error so that all are reported at once.
 
-use crate::ast::{Ast, Comprehension, ExprId, ExprKind, Literal, Name, operators as op};
+use crate::ast::{Ast, Comprehension, Entry, ExprId, ExprKind, List, Literal, Name, Select, operators as op};
 use crate::env::{Env, Function};
 use crate::error::Issues;
 use crate::types::Type;
@@ -31,7 +31,8 @@ pub struct Checked {
     pub(crate) ast: Ast,
     pub(crate) types: Vec<Type>,
     pub(crate) references: Vec<Reference>,
-    pub(crate) is_checked: bool,
+    /// Whether types were deduced at all.
+    pub(crate) has_types: bool,
 }
 
 impl Checked {
@@ -58,7 +59,7 @@ impl Checked {
             ast,
             types: vec![Type::Dyn; count],
             references: vec![Reference::None; count],
-            is_checked: false,
+            has_types: false,
         }
     }
 }
@@ -81,7 +82,7 @@ pub(crate) fn check(ast: Ast, env: &Env) -> Result<Checked, Issues> {
     }
     let resolve = |ty: Option<Type>| ty.map_or(Type::Dyn, |ty| bindings.substitute(&ty, true));
     let types = types.into_iter().map(resolve).collect();
-    Ok(Checked { ast, types, references, is_checked: true })
+    Ok(Checked { ast, types, references, has_types: true })
 }
 
 struct Checker<'e> {
@@ -95,7 +96,7 @@ struct Checker<'e> {
     scopes: Vec<(Name, Type)>,
 }
 
-impl<'e> Checker<'e> {
+impl Checker<'_> {
     fn report(&mut self, at: ExprId, message: String) {
         self.issues.report(Some(self.ast.expr(at).offset), message);
     }
@@ -124,46 +125,52 @@ impl<'e> Checker<'e> {
             ExprKind::Error => self.set(id, Type::Error),
             ExprKind::Literal(literal) => self.set(id, literal_type(literal)),
             ExprKind::Ident(name) => self.check_ident(id, name),
-            ExprKind::Select(select) => {
-                if !select.test_only
-                    && let Some(name) = qualified_name(ast, id)
-                    && !self.is_local(&name)
-                    && self.resolve_ident(id, &name)
-                {
-                    return;
-                }
-                let field = self.check_field(id, select.operand, &select.field, false);
-                let ty = if select.test_only { Type::Bool } else { self.bindings.substitute(&field, false) };
-                self.set(id, ty);
-            }
+            ExprKind::Select(select) => self.check_select(id, select),
             ExprKind::Call(_) => self.check_call(id),
-            ExprKind::List(list) => {
-                let mut element_type = None;
-                for element in &list.elements {
-                    self.check(element.value);
-                    let ty = self.element_type(element.value, element.optional);
-                    element_type = Some(self.join(element.value, element_type, ty));
-                }
-                let element_type = element_type.unwrap_or_else(|| self.bindings.fresh());
-                self.set(id, Type::list(element_type));
-            }
-            ExprKind::Map(entries) => {
-                let (mut key_type, mut value_type) = (None, None);
-                for entry in entries {
-                    self.check(entry.key);
-                    let ty = self.type_of(entry.key);
-                    key_type = Some(self.join(entry.key, key_type, ty));
-                    self.check(entry.value);
-                    let ty = self.element_type(entry.value, entry.optional);
-                    value_type = Some(self.join(entry.value, value_type, ty));
-                }
-                let key_type = key_type.unwrap_or_else(|| self.bindings.fresh());
-                let value_type = value_type.unwrap_or_else(|| self.bindings.fresh());
-                self.set(id, Type::map(key_type, value_type));
-            }
+            ExprKind::List(list) => self.check_list(id, list),
+            ExprKind::Map(entries) => self.check_map(id, entries),
             ExprKind::Struct(_) => self.check_struct(id),
             ExprKind::Comprehension(comprehension) => self.check_comprehension(id, comprehension),
         }
+    }
+
+    fn check_select(&mut self, id: ExprId, select: &Select) {
+        if !select.test_only
+            && let Some(name) = qualified_name(self.ast, id)
+            && !self.is_local(&name)
+            && self.resolve_ident(id, &name)
+        {
+            return;
+        }
+        let field = self.check_field(id, select.operand, &select.field, false);
+        let ty = if select.test_only { Type::Bool } else { self.bindings.substitute(&field, false) };
+        self.set(id, ty);
+    }
+
+    fn check_list(&mut self, id: ExprId, list: &List) {
+        let mut element_type = None;
+        for element in &list.elements {
+            self.check(element.value);
+            let ty = self.element_type(element.value, element.optional);
+            element_type = Some(self.join(element.value, element_type, ty));
+        }
+        let element_type = element_type.unwrap_or_else(|| self.bindings.fresh());
+        self.set(id, Type::list(element_type));
+    }
+
+    fn check_map(&mut self, id: ExprId, entries: &[Entry]) {
+        let (mut key_type, mut value_type) = (None, None);
+        for entry in entries {
+            self.check(entry.key);
+            let ty = self.type_of(entry.key);
+            key_type = Some(self.join(entry.key, key_type, ty));
+            self.check(entry.value);
+            let ty = self.element_type(entry.value, entry.optional);
+            value_type = Some(self.join(entry.value, value_type, ty));
+        }
+        let key_type = key_type.unwrap_or_else(|| self.bindings.fresh());
+        let value_type = value_type.unwrap_or_else(|| self.bindings.fresh());
+        self.set(id, Type::map(key_type, value_type));
     }
 
     fn check_ident(&mut self, id: ExprId, name: &Name) {
@@ -225,12 +232,11 @@ impl<'e> Checker<'e> {
             self.issues.report(Some(offset), format!("unexpected failed resolution of '{object}'"));
             return Type::Error;
         };
-        match object_type.fields.get(field) {
-            Some(ty) => ty.clone(),
-            None => {
-                self.issues.report(Some(offset), format!("undefined field '{field}'"));
-                Type::Error
-            }
+        if let Some(ty) = object_type.fields.get(field) {
+            ty.clone()
+        } else {
+            self.issues.report(Some(offset), format!("undefined field '{field}'"));
+            Type::Error
         }
     }
 
@@ -355,14 +361,13 @@ impl<'e> Checker<'e> {
         if !optional {
             return ty;
         }
-        match ty.optional_value() {
-            Some(inner) => inner.clone(),
-            None => {
-                if ty != Type::Dyn {
-                    self.mismatch(id, &Type::optional(ty.clone()), &ty);
-                }
-                ty
+        if let Some(inner) = ty.optional_value() {
+            inner.clone()
+        } else {
+            if ty != Type::Dyn {
+                self.mismatch(id, &Type::optional(ty.clone()), &ty);
             }
+            ty
         }
     }
 
@@ -503,8 +508,8 @@ pub(crate) fn qualified_name(ast: &Ast, id: ExprId) -> Option<String> {
 /// Whether a value fits a declared type at run time. Of lists and maps the first entry is looked at.
 pub(crate) fn accepts(ty: &Type, value: &Value<'_>) -> bool {
     match (ty, value) {
-        (Type::Dyn | Type::Param(_) | Type::Var(_), _) => true,
-        (Type::Null, Value::Null)
+        (Type::Dyn | Type::Param(_) | Type::Var(_), _)
+        | (Type::Null, Value::Null)
         | (Type::Bool, Value::Bool(_))
         | (Type::Int, Value::Int(_))
         | (Type::Uint, Value::Uint(_))
@@ -513,7 +518,8 @@ pub(crate) fn accepts(ty: &Type, value: &Value<'_>) -> bool {
         | (Type::Bytes, Value::Bytes(_))
         | (Type::Timestamp, Value::Timestamp(_))
         | (Type::Duration, Value::Duration(_))
-        | (Type::Type(_), Value::Type(_)) => true,
+        | (Type::Type(_), Value::Type(_))
+        | (Type::Object(_), Value::Map(_)) => true,
         (Type::Wrapper(inner), value) => matches!(value, Value::Null) || accepts(inner, value),
         (Type::List(element), Value::List(list)) => match list.get(0) {
             Some(Ok(first)) => accepts(element, &first),
@@ -526,7 +532,6 @@ pub(crate) fn accepts(ty: &Type, value: &Value<'_>) -> bool {
                     && map.get(key).is_none_or(|value| value.is_ok_and(|value| accepts(&entry.1, &value)))
             }
         },
-        (Type::Object(_), Value::Map(_)) => true,
         (Type::Opaque(..), Value::Optional(_)) => ty.is_optional(),
         (Type::Object(name) | Type::Opaque(name, _), Value::Opaque(opaque)) => **name == *opaque.type_name(),
         _ => false,

@@ -14,14 +14,22 @@ const UNINDEXED_ENTRIES_MAX: usize = 8;
 /// A list.
 #[derive(Clone, Debug)]
 pub enum List<'a> {
-    Shared(Arc<Vec<Value<'a>>>, Semantics<'a>),
+    Shared(Arc<Items<'a>>),
     Borrowed(&'a [Value<'a>]),
     Host(HostList<'a>),
 }
 
+/// Items that an expression put together.
+#[derive(Clone, Debug)]
+pub struct Items<'a> {
+    items: Vec<Value<'a>>,
+    /// Taken over from the host's list on the left of `+`.
+    semantics: Semantics<'a>,
+}
+
 impl<'a> From<Vec<Value<'a>>> for List<'a> {
     fn from(items: Vec<Value<'a>>) -> Self {
-        List::Shared(Arc::new(items), Semantics::Ordered)
+        List::Shared(Arc::new(Items { items, semantics: Semantics::Ordered }))
     }
 }
 
@@ -29,7 +37,7 @@ impl<'a> List<'a> {
     #[expect(clippy::len_without_is_empty, reason = "emptiness is not asked for")]
     pub fn len(&self) -> usize {
         match self {
-            List::Shared(items, _) => items.len(),
+            List::Shared(shared) => shared.items.len(),
             List::Borrowed(items) => items.len(),
             List::Host(list) => list.view.len(list.data),
         }
@@ -38,7 +46,7 @@ impl<'a> List<'a> {
     /// The item at `index`; `None` beyond the end.
     pub fn get(&self, index: usize) -> Option<Evaluated<'a>> {
         match self {
-            List::Shared(items, _) => items.get(index).cloned().map(Ok),
+            List::Shared(shared) => shared.items.get(index).cloned().map(Ok),
             List::Borrowed(items) => items.get(index).map(|item| Ok(item.borrowed())),
             List::Host(list) if index < list.view.len(list.data) => Some(list.view.item(list.data, index)),
             List::Host(_) => None,
@@ -56,14 +64,14 @@ impl<'a> List<'a> {
 
     pub(crate) fn borrowed(&'a self) -> List<'a> {
         match self {
-            List::Shared(items, Semantics::Ordered) => List::Borrowed(items),
+            List::Shared(shared) if shared.semantics == Semantics::Ordered => List::Borrowed(&shared.items),
             other => other.clone(),
         }
     }
 
     pub(crate) fn semantics(&self) -> Semantics<'a> {
         match self {
-            List::Shared(_, semantics) => *semantics,
+            List::Shared(shared) => shared.semantics,
             List::Borrowed(_) => Semantics::Ordered,
             List::Host(list) => list.view.semantics(),
         }
@@ -107,7 +115,7 @@ impl<'a> List<'a> {
                 }
             }
         }
-        Ok(Value::List(List::Shared(Arc::new(items), self.semantics())))
+        Ok(Value::List(List::Shared(Arc::new(Items { items, semantics: self.semantics() }))))
     }
 
     /// Equality in the manner of the left side.
@@ -180,7 +188,7 @@ pub enum Map<'a> {
 /// Entries in the order in which they were added. Keys that are equal across number types are the same key.
 #[derive(Clone, Debug, Default)]
 pub struct Entries<'a> {
-    entries: Vec<(Value<'a>, Value<'a>)>,
+    list: Vec<(Value<'a>, Value<'a>)>,
     /// Places of the entries, once there are many.
     texts: HashMap<Arc<str>, usize>,
     scalars: HashMap<Scalar, usize>,
@@ -216,22 +224,22 @@ impl<'a> Entries<'a> {
 
     #[expect(clippy::len_without_is_empty, reason = "emptiness is not asked for")]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.list.len()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &(Value<'a>, Value<'a>)> {
-        self.entries.iter()
+        self.list.iter()
     }
 
     /// Adds an entry or replaces the one of the same key; says whether there was one.
     pub fn insert(&mut self, key: Value<'a>, value: Value<'a>) -> bool {
         if let Some(at) = self.position(&key) {
-            self.entries[at].1 = value;
+            self.list[at].1 = value;
             return true;
         }
-        self.entries.push((key, value));
-        if self.entries.len() > UNINDEXED_ENTRIES_MAX {
-            let from = if self.is_indexed { self.entries.len() - 1 } else { 0 };
+        self.list.push((key, value));
+        if self.list.len() > UNINDEXED_ENTRIES_MAX {
+            let from = if self.is_indexed { self.list.len() - 1 } else { 0 };
             self.index(from);
         }
         false
@@ -239,7 +247,7 @@ impl<'a> Entries<'a> {
 
     fn index(&mut self, from: usize) {
         self.is_indexed = true;
-        for (at, (key, _)) in self.entries.iter().enumerate().skip(from) {
+        for (at, (key, _)) in self.list.iter().enumerate().skip(from) {
             if let Value::String(text) = key {
                 self.texts.insert((&**text).into(), at);
             } else if let Some(scalar) = Scalar::new(key) {
@@ -251,7 +259,7 @@ impl<'a> Entries<'a> {
     /// Takes the entry of this key out.
     pub(crate) fn remove(&mut self, key: &Value<'_>) {
         if let Some(at) = self.position(key) {
-            self.entries.remove(at);
+            self.list.remove(at);
             self.texts.clear();
             self.scalars.clear();
             self.is_indexed = false;
@@ -259,7 +267,7 @@ impl<'a> Entries<'a> {
     }
 
     pub fn get(&self, key: &Value<'_>) -> Option<&Value<'a>> {
-        self.position(key).map(|at| &self.entries[at].1)
+        self.position(key).map(|at| &self.list[at].1)
     }
 
     fn position(&self, key: &Value<'_>) -> Option<usize> {
@@ -271,7 +279,7 @@ impl<'a> Entries<'a> {
                 return self.scalars.get(&scalar).copied();
             }
         }
-        self.entries.iter().position(|(known, _)| equal(known, key).unwrap_or(false))
+        self.list.iter().position(|(known, _)| equal(known, key).unwrap_or(false))
     }
 }
 

@@ -18,7 +18,9 @@ pub fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalError> {
         (Value::Null, other) | (other, Value::Null) => matches!(other, Value::Null),
         (Value::Bool(left), Value::Bool(right)) => left == right,
         (Value::Int(left), Value::Int(right)) => left == right,
-        (Value::String(left), Value::String(right)) => **left == **right,
+        (Value::String(left), Value::String(right)) | (Value::Type(left), Value::Type(right)) => {
+            **left == **right
+        }
         (
             Value::Int(_) | Value::Uint(_) | Value::Double(_),
             Value::Int(_) | Value::Uint(_) | Value::Double(_),
@@ -26,7 +28,6 @@ pub fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalError> {
         (Value::Bytes(left), Value::Bytes(right)) => **left == **right,
         (Value::Timestamp(left), Value::Timestamp(right)) => left == right,
         (Value::Duration(left), Value::Duration(right)) => left == right,
-        (Value::Type(left), Value::Type(right)) => **left == **right,
         (Value::List(left), Value::List(right)) => left.equals(right)?,
         (Value::Map(left), Value::Map(right)) => left.equals(right)?,
         (Value::Optional(left), Value::Optional(right)) => match (left, right) {

@@ -7,10 +7,12 @@
 pub mod estimate;
 mod path;
 mod standard;
+#[cfg(test)]
+mod tests;
 
 use crate::value::Value;
 
-pub(crate) use standard::{run_cost, simple_cost, standard_rule, static_cost};
+pub(crate) use standard::{run_cost, scalar_cost, simple_cost, standard_rule, static_cost};
 
 /// Cost of reading a variable, a field, an element.
 pub(crate) const SELECT: u64 = 1;

@@ -37,6 +37,9 @@ pub type StaticCost = Arc<dyn Fn(&StaticCall<'_>) -> Option<CallEstimate> + Send
 pub struct CallCost {
     pub run: Option<RunCost>,
     pub estimate: Option<StaticCost>,
+    /// Whether `run` has nothing to say unless the first argument is a library's own value. Then it is not
+    /// asked, which keeps comparisons of plain values fast.
+    pub opaque_only: bool,
 }
 
 impl CallCost {
@@ -45,7 +48,14 @@ impl CallCost {
         run: impl for<'c, 'a> Fn(&RunCall<'c, 'a>) -> Option<u64> + Send + Sync + 'static,
         estimate: impl Fn(&StaticCall<'_>) -> Option<CallEstimate> + Send + Sync + 'static,
     ) -> Self {
-        CallCost { run: Some(Arc::new(run)), estimate: Some(Arc::new(estimate)) }
+        CallCost { run: Some(Arc::new(run)), estimate: Some(Arc::new(estimate)), opaque_only: false }
+    }
+
+    /// Says that the rule for calls made concerns a library's own values only.
+    #[must_use]
+    pub fn opaque_only(mut self) -> Self {
+        self.opaque_only = true;
+        self
     }
 }
 
@@ -441,11 +451,7 @@ impl Env {
     }
 
     /// Finds something by the first of the names that `name` may stand for.
-    pub(crate) fn resolve<'e, T>(
-        &'e self,
-        name: &str,
-        find: impl Fn(&str) -> Option<T>,
-    ) -> Option<(Name, T)> {
+    pub(crate) fn resolve<T>(&self, name: &str, find: impl Fn(&str) -> Option<T>) -> Option<(Name, T)> {
         if self.container().is_empty() {
             let name = name.strip_prefix('.').unwrap_or(name);
             return find(name).map(|found| (name.into(), found));

@@ -30,19 +30,19 @@ pub struct Issue {
 #[derive(Clone, Debug)]
 pub struct Issues {
     source: Source,
-    issues: Vec<Issue>,
+    kept: Vec<Issue>,
     count: usize,
 }
 
 impl Issues {
     pub(crate) fn new(source: Source) -> Self {
-        Issues { source, issues: Vec::new(), count: 0 }
+        Issues { source, kept: Vec::new(), count: 0 }
     }
 
     pub(crate) fn report(&mut self, offset: Option<u32>, message: impl Into<String>) {
         self.count += 1;
-        if self.issues.len() < ISSUES_MAX {
-            self.issues.push(Issue { offset, message: message.into() });
+        if self.kept.len() < ISSUES_MAX {
+            self.kept.push(Issue { offset, message: message.into() });
         }
     }
 
@@ -57,7 +57,7 @@ impl Issues {
 
     /// The issues kept, in the order in which they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Issue> {
-        self.issues.iter()
+        self.kept.iter()
     }
 
     /// The line and column of an issue.
@@ -68,7 +68,7 @@ impl Issues {
 
 impl fmt::Display for Issues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sorted: Vec<&Issue> = self.issues.iter().collect();
+        let mut sorted: Vec<&Issue> = self.kept.iter().collect();
         sorted.sort_by_key(|issue| issue.offset.map(|offset| offset.wrapping_add(1)));
         for (index, issue) in sorted.iter().enumerate() {
             if index > 0 {
@@ -86,8 +86,8 @@ impl fmt::Display for Issues {
                 }
             }
         }
-        if self.count > self.issues.len() {
-            write!(f, "\n{} more errors were truncated", self.count - self.issues.len())?;
+        if self.count > self.kept.len() {
+            write!(f, "\n{} more errors were truncated", self.count - self.kept.len())?;
         }
         Ok(())
     }
@@ -97,7 +97,11 @@ impl std::error::Error for Issues {}
 
 /// Why an evaluation gave no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EvalError {
+pub struct EvalError(Box<Failure>);
+
+/// Kept in a box so that results are no larger than values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Failure {
     message: Cow<'static, str>,
     kind: EvalErrorKind,
 }
@@ -121,11 +125,11 @@ impl EvalError {
     /// assert_eq!(cel::EvalError::new("division by zero").to_string(), "division by zero");
     /// ```
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        EvalError { message: message.into(), kind: EvalErrorKind::Expression }
+        EvalError(Box::new(Failure { message: message.into(), kind: EvalErrorKind::Expression }))
     }
 
     pub(crate) fn cost_limit() -> Self {
-        EvalError { message: Cow::Borrowed(COST_LIMIT), kind: EvalErrorKind::CostLimit }
+        EvalError(Box::new(Failure { message: Cow::Borrowed(COST_LIMIT), kind: EvalErrorKind::CostLimit }))
     }
 
     /// The values did not fit any form of the function.
@@ -134,17 +138,17 @@ impl EvalError {
     }
 
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     pub fn kind(&self) -> EvalErrorKind {
-        self.kind
+        self.0.kind
     }
 }
 
 impl fmt::Display for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 

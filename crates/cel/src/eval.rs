@@ -5,14 +5,16 @@
 
 mod fold;
 pub(crate) mod operators;
+#[cfg(test)]
+mod tests;
 
 use crate::collections::{Entries, List, Map};
 use crate::compare::{equal, list_index};
 use crate::cost::{self, RunCall, run_cost};
 use crate::error::{EvalError, EvalErrorKind};
 use crate::program::{
-    Attribute, Base, Branch, Call, CallCosts, Dispatch, EntryNode, KeyNode, ListNode, Node, ObjectNode,
-    Outcome, Program, Qualifier, no_such_attribute,
+    Attribute, Base, Branch, Call, CallCosts, Dispatch, EntryNode, Equality, InConstant, KeyNode, ListNode,
+    Node, ObjectNode, Operator, Outcome, Program, Qualifier, Unary, no_such_attribute,
 };
 use crate::value::{Evaluated, Value};
 
@@ -106,53 +108,104 @@ impl<'a> Evaluator<'_, 'a> {
         if self.cost > self.limit { Err(EvalError::cost_limit()) } else { Ok(()) }
     }
 
+    // One function per kind of step: this one recurses most, and its frame has to be small.
     fn node(&mut self, node: &'a Node) -> Evaluated<'a> {
         match node {
             Node::Constant(value) => Ok(value.borrowed()),
             Node::Attribute(attribute) => self.attribute(attribute),
             Node::And(terms) => self.and(terms),
             Node::Or(terms) => self.or(terms),
-            Node::Not(unary) => {
-                let operand = self.node(&unary.operand);
-                self.charge_call(&unary.cost, std::slice::from_ref(&operand), None)?;
-                operators::not(&operand?)
-            }
-            Node::Equals(equality) => {
-                let (left, right) = (self.settled(&equality.left)?, self.settled(&equality.right)?);
-                let args = [left, right];
-                self.charge_call(&equality.cost, &args, None)?;
-                let [left, right] = args;
-                let (left, right) = (left?, right?);
-                if equality.negated {
-                    // Values that cannot be compared are different.
-                    return Ok(Value::Bool(!equal(&left, &right).unwrap_or(false)));
-                }
-                equal(&left, &right).map(Value::Bool)
-            }
-            Node::Operator(operator) => {
-                let args = [self.settled(&operator.left)?, self.settled(&operator.right)?];
-                self.charge_call(&operator.cost, &args, None)?;
-                let [left, right] = args;
-                operators::apply(operator.kind, &left?, &right?)
-            }
+            Node::Not(unary) => self.not(unary),
+            Node::Equals(equality) => self.equals(equality),
+            Node::Operator(operator) => self.operator(operator),
             Node::Call(call) => self.call(call),
             Node::List(list) => self.list(list),
             Node::Map(entries) => self.map(entries),
             Node::Object(object) => self.object(object),
-            Node::InConstant(membership) => {
-                let operand = self.node(&membership.operand)?;
-                Ok(Value::Bool(membership.items.get(&operand).is_some()))
-            }
-            Node::OptionalOr(sides) => match self.node(&sides[0])? {
-                Value::Optional(None) => self.node(&sides[1]),
-                other => Ok(other),
-            },
-            Node::OptionalOrValue(sides) => match self.node(&sides[0])? {
-                Value::Optional(None) => self.node(&sides[1]),
-                Value::Optional(Some(value)) => Ok(Value::clone(&value)),
-                other => Ok(other),
-            },
+            Node::InConstant(membership) => self.in_constant(membership),
+            Node::OptionalOr(sides) => self.optional_or(sides, false),
+            Node::OptionalOrValue(sides) => self.optional_or(sides, true),
             Node::Fold(fold) => self.fold(fold),
+        }
+    }
+
+    fn not(&mut self, unary: &'a Unary) -> Evaluated<'a> {
+        let operand = self.settled(&unary.operand)?;
+        self.charge_call(&unary.cost, std::slice::from_ref(&operand), None)?;
+        operators::not(&operand?)
+    }
+
+    /// The value of a constant or of a plain variable, in place, and what reading it costs.
+    fn peek(&self, node: &'a Node) -> Option<(&Value<'a>, u64)> {
+        match node {
+            Node::Constant(value) => Some((value, 0)),
+            Node::Attribute(attribute) if attribute.qualifiers.is_empty() => match attribute.base {
+                Base::Local(slot) => match &self.locals[slot] {
+                    Slot::Value(value) => Some((value, cost::SELECT)),
+                    _ => None,
+                },
+                Base::Variable(index) => match &self.variables[index] {
+                    Some(Ok(value)) => Some((value, cost::SELECT)),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn equals(&mut self, equality: &'a Equality) -> Evaluated<'a> {
+        if let (Some((left, left_cost)), Some((right, right_cost))) =
+            (self.peek(&equality.left), self.peek(&equality.right))
+            && !equality.cost.asks_about(Some(left))
+            && let Some(cost) = cost::scalar_cost(equality.cost.rule, left, right)
+        {
+            let result = equal(left, right);
+            self.charge(left_cost + right_cost + cost)?;
+            return match (result, equality.negated) {
+                (Ok(same), negated) => Ok(Value::Bool(same != negated)),
+                (Err(_), true) => Ok(Value::Bool(true)),
+                (Err(error), false) => Err(error),
+            };
+        }
+        let args = [self.settled(&equality.left)?, self.settled(&equality.right)?];
+        self.charge_call(&equality.cost, &args, None)?;
+        let [left, right] = args;
+        let (left, right) = (left?, right?);
+        if equality.negated {
+            // Values that cannot be compared are different.
+            return Ok(Value::Bool(!equal(&left, &right).unwrap_or(false)));
+        }
+        equal(&left, &right).map(Value::Bool)
+    }
+
+    fn operator(&mut self, operator: &'a Operator) -> Evaluated<'a> {
+        if let (Some((left, left_cost)), Some((right, right_cost))) =
+            (self.peek(&operator.left), self.peek(&operator.right))
+            && !operator.cost.asks_about(Some(left))
+            && let Some(cost) = cost::scalar_cost(operator.cost.rule, left, right)
+        {
+            let result = operators::apply(operator.kind, left, right);
+            self.charge(left_cost + right_cost + cost)?;
+            return result;
+        }
+        let args = [self.settled(&operator.left)?, self.settled(&operator.right)?];
+        self.charge_call(&operator.cost, &args, None)?;
+        let [left, right] = args;
+        operators::apply(operator.kind, &left?, &right?)
+    }
+
+    fn in_constant(&mut self, membership: &'a InConstant) -> Evaluated<'a> {
+        let operand = self.node(&membership.operand)?;
+        Ok(Value::Bool(membership.items.get(&operand).is_some()))
+    }
+
+    /// The left side if it has a value, unwrapped if asked for; otherwise the right side.
+    fn optional_or(&mut self, sides: &'a [Node; 2], unwrap: bool) -> Evaluated<'a> {
+        match self.node(&sides[0])? {
+            Value::Optional(None) => self.node(&sides[1]),
+            Value::Optional(Some(value)) if unwrap => Ok(Value::clone(&value)),
+            other => Ok(other),
         }
     }
 
@@ -361,7 +414,8 @@ impl<'a> Evaluator<'_, 'a> {
         args: &[Evaluated<'a>],
         result: Option<&Value<'a>>,
     ) -> Result<(), EvalError> {
-        if costs.custom.is_empty()
+        let first = args.first().and_then(|arg| arg.as_ref().ok());
+        if !costs.asks_about(first)
             && let Some(cost) = cost::simple_cost(costs.rule, args)
         {
             return self.charge(cost);

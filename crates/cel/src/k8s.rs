@@ -10,6 +10,8 @@ mod net;
 mod quantity;
 mod regex;
 mod semver;
+#[cfg(test)]
+mod tests;
 mod url;
 
 use std::sync::Arc;

@@ -24,7 +24,7 @@ mod validate;
 mod value;
 
 pub use checker::Checked;
-pub use collections::{Entries, List, Map};
+pub use collections::{Entries, Items, List, Map};
 pub use compare::{compare, equal};
 pub use env::{
     CallCost, Constructor, Env, EnvBuilder, Function, Implementation, Library, ObjectType, Overload, RunCost,

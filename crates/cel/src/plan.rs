@@ -81,7 +81,7 @@ impl Planner<'_> {
                 for element in &list.elements {
                     elements.push((self.node(element.value)?, element.optional));
                 }
-                fold_constant(Node::List(Box::new(ListNode { elements })))
+                Ok(fold_constant(Node::List(Box::new(ListNode { elements }))))
             }
             ExprKind::Map(entries) => {
                 let mut nodes = Vec::with_capacity(entries.len());
@@ -89,7 +89,7 @@ impl Planner<'_> {
                     let (key, value) = (self.node(entry.key)?, self.node(entry.value)?);
                     nodes.push(EntryNode { key, value, optional: entry.optional });
                 }
-                fold_constant(Node::Map(nodes.into()))
+                Ok(fold_constant(Node::Map(nodes.into())))
             }
             ExprKind::Struct(object) => self.object(id, object),
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
@@ -151,7 +151,7 @@ impl Planner<'_> {
             Reference::Variable(name) => return Ok(self.variable(name)),
             _ => {}
         }
-        if !self.checked.is_checked
+        if !self.checked.has_types
             && !select.test_only
             && let Some(name) = qualified_name(&self.checked.ast, id)
             && self.local(name.split('.').next().unwrap_or_default()).is_none()
@@ -241,7 +241,7 @@ impl Planner<'_> {
             .into_iter()
             .flatten()
             .filter(|overload| overloads.is_empty() || overloads.contains(&overload.id))
-            .filter(|overload| self.checked.is_checked || !is_member || overload.params.len() == args.len())
+            .filter(|overload| self.checked.has_types || !is_member || overload.params.len() == args.len())
             .cloned()
             .collect();
         let stops_early = args.len() > 2;
@@ -256,7 +256,7 @@ impl Planner<'_> {
             }
         }
         let fixed = match candidates.as_slice() {
-            [only] if self.checked.is_checked && self.is_certain(id) => only.implementation.clone(),
+            [only] if self.checked.has_types && self.is_certain(id) => only.implementation.clone(),
             _ => None,
         };
         let dispatch = fixed.map_or(Dispatch::ByType(candidates), Dispatch::Fixed);
@@ -280,7 +280,8 @@ impl Planner<'_> {
             Reference::Type(name) => name.clone(),
             _ => object.type_name.clone(),
         };
-        let Some((name, constructor)) = self.env.resolve(&name, |name| Some(self.env.object(name)?.constructor))
+        let Some((name, constructor)) =
+            self.env.resolve(&name, |name| Some(self.env.object(name)?.constructor))
         else {
             return Err(EvalError::new(format!("unknown type: {name}")).into());
         };
@@ -494,16 +495,18 @@ fn call_costs(name: &str, function: Option<&Function>, overloads: &[Name]) -> Ca
         _ => None,
     };
     let mut custom = Vec::new();
+    let mut opaque_only = true;
     if let Some(function) = function {
-        custom.extend(function.cost.run.clone());
-        if let Some(id) = &overload
-            && let Some(found) = function.overloads.iter().find(|overload| overload.id == *id)
-        {
-            custom.extend(found.cost.run.clone());
+        let found = overload.as_ref().and_then(|id| function.overloads.iter().find(|known| known.id == *id));
+        for cost in [Some(&function.cost), found.map(|found| &found.cost)].into_iter().flatten() {
+            if let Some(run) = &cost.run {
+                custom.push(run.clone());
+                opaque_only &= cost.opaque_only;
+            }
         }
     }
     let rule = overload.as_deref().map_or(CostRule::One, standard_rule);
-    CallCosts { custom, overload, rule }
+    CallCosts { custom, opaque_only, overload, rule }
 }
 
 fn is_conversion(name: &str) -> bool {
@@ -525,7 +528,7 @@ fn is_constant_call(node: &Node) -> bool {
 }
 
 /// A list or map of constants is a constant.
-fn fold_constant(node: Node) -> Planned {
+fn fold_constant(node: Node) -> Node {
     let is_constant = |node: &Node| matches!(node, Node::Constant(_));
     let all_constant = match &node {
         Node::List(list) => list.elements.iter().all(|(element, _)| is_constant(element)),
@@ -535,11 +538,11 @@ fn fold_constant(node: Node) -> Planned {
         _ => false,
     };
     if !all_constant {
-        return Ok(node);
+        return node;
     }
     match eval::constant(&node) {
-        Ok(value) => Ok(Node::Constant(value)),
+        Ok(value) => Node::Constant(value),
         // It fails every time it is evaluated; evaluation then says so.
-        Err(_) => Ok(node),
+        Err(_) => node,
     }
 }

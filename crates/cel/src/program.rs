@@ -187,8 +187,17 @@ pub(crate) enum OperatorKind {
 #[derive(Clone, Default)]
 pub(crate) struct CallCosts {
     pub(crate) custom: Vec<RunCost>,
+    /// Whether the custom rules concern a library's own values only.
+    pub(crate) opaque_only: bool,
     pub(crate) overload: Option<Name>,
     pub(crate) rule: CostRule,
+}
+
+impl CallCosts {
+    /// Whether a custom rule may have something to say about a call with this first argument.
+    pub(crate) fn asks_about(&self, first: Option<&Value<'_>>) -> bool {
+        !self.custom.is_empty() && (!self.opaque_only || matches!(first, Some(Value::Opaque(_))))
+    }
 }
 
 impl std::fmt::Debug for CallCosts {

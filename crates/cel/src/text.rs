@@ -52,7 +52,8 @@ pub fn quoted(text: &str) -> String {
             }
             c if is_invisible(c) => {
                 let code = c as u32;
-                let _ = if code < 0x1_0000 { write!(out, "\\u{code:04x}") } else { write!(out, "\\U{code:08x}") };
+                let _ =
+                    if code < 0x1_0000 { write!(out, "\\u{code:04x}") } else { write!(out, "\\U{code:08x}") };
             }
             c => out.push(c),
         }

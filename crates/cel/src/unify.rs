@@ -160,7 +160,7 @@ pub(crate) fn most_general(left: &Type, right: &Type) -> Type {
 
 fn is_equal_or_less_specific(left: &Type, right: &Type) -> bool {
     match (left, right) {
-        (Type::Dyn | Type::Var(_), _) => true,
+        (Type::Dyn | Type::Var(_), _) | (Type::Type(_), Type::Type(_)) => true,
         (_, Type::Dyn | Type::Var(_)) => false,
         (Type::List(left), Type::List(right)) => is_equal_or_less_specific(left, right),
         (Type::Map(left), Type::Map(right)) => {
@@ -171,7 +171,6 @@ fn is_equal_or_less_specific(left: &Type, right: &Type) -> bool {
                 && left.len() == right.len()
                 && left.iter().zip(right.iter()).all(|(left, right)| is_equal_or_less_specific(left, right))
         }
-        (Type::Type(_), Type::Type(_)) => true,
         _ => left.unwrapped() == right.unwrapped(),
     }
 }

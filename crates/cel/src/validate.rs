@@ -60,9 +60,9 @@ fn collect(ast: &Ast, id: ExprId, in_format: bool, nodes: &mut Vec<Visited>) {
         }),
         ExprKind::Struct(object) => object.fields.iter().for_each(|field| visit(field.value, in_format)),
         ExprKind::Comprehension(c) => {
-            [c.range, c.init, c.condition, c.step, c.result]
-                .into_iter()
-                .for_each(|part| visit(part, in_format));
+            for part in [c.range, c.init, c.condition, c.step, c.result] {
+                visit(part, in_format);
+            }
         }
     }
 }
@@ -173,5 +173,68 @@ impl Validator<'_> {
                 Ok(_) => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    fn check(expressions: &[&str], expect: &Expect) {
+        let env = crate::k8s::environment();
+        let mut out = String::new();
+        for expression in expressions {
+            let checked = env.compile(expression).unwrap();
+            let outcome = match env.validate(&checked) {
+                Ok(()) => "fine".to_owned(),
+                Err(issues) => {
+                    issues.iter().map(|issue| issue.message.as_str()).collect::<Vec<_>>().join("; ")
+                }
+            };
+            out.extend([*expression, " => ", &outcome, "\n"]);
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn literals_that_cannot_be_meant() {
+        check(
+            &[
+                "[1, 'a', 2.0]",
+                "[1, dyn(2)]",
+                "{'a': 1, 2: 'b'}",
+                "'%s %s'.format([1, 'a'])",
+                "duration('1d')",
+                "duration(5)",
+                "timestamp('x')",
+                "timestamp(253402300800)",
+                "'a'.matches('x++')",
+                "matches('[', 'a')",
+                "'%s'.format([1, 2])",
+                "'%s %s'.format([1])",
+                "'%d'.format(['a'])",
+                "'%'.format([1])",
+                "'%.3z'.format([1])",
+                "[?optional.of(1), 2]",
+            ],
+            &expect![[r#"
+                [1, 'a', 2.0] => expected type 'int' but found 'string'
+                [1, dyn(2)] => expected type 'int' but found 'dyn'
+                {'a': 1, 2: 'b'} => expected type 'string' but found 'int'; expected type 'int' but found 'string'
+                '%s %s'.format([1, 'a']) => fine
+                duration('1d') => invalid duration argument
+                duration(5) => invalid duration argument
+                timestamp('x') => invalid timestamp argument
+                timestamp(253402300800) => invalid timestamp argument
+                'a'.matches('x++') => invalid matches argument
+                matches('[', 'a') => invalid matches argument
+                '%s'.format([1, 2]) => too many arguments supplied to string.format (expected 1, got 2)
+                '%s %s'.format([1]) => index 1 out of range
+                '%d'.format(['a']) => error during formatting: decimal clause can only be used on integers, was given string
+                '%'.format([1]) => unexpected end of string
+                '%.3z'.format([1]) => could not parse formatting clause: unrecognized formatting clause "z"
+                [?optional.of(1), 2] => fine
+            "#]],
+        );
     }
 }

@@ -146,6 +146,7 @@ impl<'a> Value<'a> {
     }
 
     /// The same value, borrowing instead of sharing where it can.
+    #[must_use]
     pub fn borrowed(&'a self) -> Value<'a> {
         match self {
             Value::String(text) => Value::String(Str::Borrowed(text)),

@@ -3,7 +3,7 @@
 use super::estimate::{CallEstimate, CostNode, Estimate, StaticCall};
 use super::{REGEX_LENGTH, RunCall, STRING_TRAVERSAL, scaled};
 use crate::program::CostRule;
-use crate::value::{Evaluated, Value};
+use crate::value::{Evaluated, Value, character_count};
 
 /// The rule of an overload.
 pub(crate) fn standard_rule(overload: &str) -> CostRule {
@@ -53,8 +53,11 @@ pub(crate) fn regex_cost(text: u64, pattern: u64) -> u64 {
 pub(crate) fn simple_cost(rule: CostRule, args: &[Evaluated<'_>]) -> Option<u64> {
     match (rule, args) {
         (CostRule::One, _) => Some(1),
-        (CostRule::Shorter, [Ok(Value::Int(_) | Value::Bool(_) | Value::Double(_)), _])
-        | (CostRule::Shorter, [_, Ok(Value::Int(_) | Value::Bool(_) | Value::Double(_))]) => {
+        (
+            CostRule::Shorter,
+            [Ok(Value::Int(_) | Value::Bool(_) | Value::Double(_)), _]
+            | [_, Ok(Value::Int(_) | Value::Bool(_) | Value::Double(_))],
+        ) => {
             // A scalar has size 1, and nothing that compares with it is cheaper save for what is empty.
             let empty = args.iter().flatten().any(|value| value.size() == 0);
             Some(u64::from(!empty))
@@ -66,6 +69,20 @@ pub(crate) fn simple_cost(rule: CostRule, args: &[Evaluated<'_>]) -> Option<u64>
             Some(scaled(size_of(left) + size_of(right), STRING_TRAVERSAL))
         }
         (CostRule::Search, [_, Ok(list)]) => Some(size_of(list)),
+        _ => None,
+    }
+}
+
+/// The cost of an operation on two scalars, where it can be told without more ado.
+pub(crate) fn scalar_cost(rule: CostRule, left: &Value<'_>, right: &Value<'_>) -> Option<u64> {
+    match (rule, left, right) {
+        (CostRule::One, ..) => Some(1),
+        (CostRule::Shorter, Value::Int(_) | Value::Bool(_) | Value::Double(_), right) => {
+            Some(u64::from(right.size() > 0))
+        }
+        (CostRule::Shorter, Value::String(left), Value::String(right)) => {
+            Some(scaled(character_count(left).min(character_count(right)), STRING_TRAVERSAL))
+        }
         _ => None,
     }
 }

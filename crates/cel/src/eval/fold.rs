@@ -24,7 +24,7 @@ enum Range<'a> {
     Map(Map<'a>, Vec<Value<'a>>),
 }
 
-impl<'a> Range<'a> {
+impl Range<'_> {
     fn len(&self) -> usize {
         match self {
             Range::List(list) => list.len(),

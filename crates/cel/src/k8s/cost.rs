@@ -279,9 +279,7 @@ fn equality() -> CallCost {
             let cost = match left.ty() {
                 Type::Opaque(name, _) if matches!(&**name, "net.IP" | "net.CIDR") => Estimate::fixed(1),
                 Type::Object(name) => match &**name {
-                    "kubernetes.NamedFormat" => {
-                        Estimate { min: 1, max: FORMAT_NAME }.times(STRING_TRAVERSAL)
-                    }
+                    "kubernetes.NamedFormat" => Estimate { min: 1, max: FORMAT_NAME }.times(STRING_TRAVERSAL),
                     "kubernetes.URL" => {
                         // The reference takes the right side's size for both.
                         let max = right.size().map_or(1, |size| size.max);
@@ -296,6 +294,7 @@ fn equality() -> CallCost {
             Some(cost.into())
         },
     )
+    .opaque_only()
 }
 
 fn is_ours(type_name: &str) -> bool {

@@ -76,17 +76,18 @@ pub(super) fn add(mut library: Library) -> Library {
             Overload::global(&name, [], named()).implemented(move |_| Ok(Value::opaque(NamedFormat(format))));
         library = library.function(Function::new(&name).overload(overload));
     }
-    let by_name = Overload::global("format-named", [Type::String], Type::optional(named()))
-        .implemented(|args| match args {
-            [Value::String(name)] => {
-                let found = FORMATS.iter().find(|format| format.function == &**name);
-                Ok(found.map_or(Value::NONE, |format| Value::some(Value::opaque(NamedFormat(format)))))
+    let by_name =
+        Overload::global("format-named", [Type::String], Type::optional(named())).implemented(|args| {
+            match args {
+                [Value::String(name)] => {
+                    let found = FORMATS.iter().find(|format| format.function == &**name);
+                    Ok(found.map_or(Value::NONE, |format| Value::some(Value::opaque(NamedFormat(format)))))
+                }
+                _ => Err(EvalError::no_such_overload()),
             }
-            _ => Err(EvalError::no_such_overload()),
         });
     let result = Type::optional(Type::list(Type::String));
-    let validate =
-        Overload::member("format-validate", [named(), Type::String], result).implemented(validate);
+    let validate = Overload::member("format-validate", [named(), Type::String], result).implemented(validate);
     library
         .function(Function::new("format.named").overload(by_name))
         .function(Function::new("validate").overload(validate))
@@ -208,8 +209,7 @@ fn is_key(text: &str) -> bool {
 }
 
 fn qualified_name(text: &str) -> Vec<String> {
-    const MESSAGE: &str =
-        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+    const MESSAGE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
     let key_error = || pattern_error(MESSAGE, KEY_PATTERN, &["MyName", "my.name", "123-abc"]);
     let parts: Vec<&str> = text.split('/').collect();
     let mut problems = Vec::new();
@@ -275,7 +275,7 @@ fn is_base64(text: &str) -> bool {
     let body = text.trim_end_matches('=');
     let padding = text.len() - body.len();
     let inside = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
-    !text.is_empty() && text.len() % 4 == 0 && padding <= 2 && body.bytes().all(inside)
+    !text.is_empty() && text.len().is_multiple_of(4) && padding <= 2 && body.bytes().all(inside)
 }
 
 fn is_date(text: &str) -> bool {

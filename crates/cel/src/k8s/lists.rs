@@ -2,9 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{
-    Duration, EvalError, Evaluated, Function, Library, List, Overload, Type, Value, compare, equal,
-};
+use crate::{Duration, EvalError, Evaluated, Function, Library, List, Overload, Type, Value, compare, equal};
 
 /// Types with an order, in the order in which overloads are tried.
 const COMPARABLE: [Type; 8] = [

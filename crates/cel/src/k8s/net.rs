@@ -91,13 +91,14 @@ pub(super) fn add(library: Library) -> Library {
         Function::new(name).overload(overload)
     };
     let on_ip = |name: &str, id: &str, result: Type, f: fn(IpAddr) -> Value<'static>| {
-        Function::new(name).overload(Overload::member(id, [ip()], result).implemented(move |args| {
-            one::<Ip>(args).map(|ip| f(ip.0))
-        }))
+        Function::new(name).overload(
+            Overload::member(id, [ip()], result).implemented(move |args| one::<Ip>(args).map(|ip| f(ip.0))),
+        )
     };
     let on_cidr = |name: &str, id: &str, result: Type, f: fn(Cidr) -> Value<'static>| {
-        Function::new(name)
-            .overload(Overload::member(id, [cidr()], result).implemented(move |args| one::<Cidr>(args).map(|c| f(*c))))
+        Function::new(name).overload(
+            Overload::member(id, [cidr()], result).implemented(move |args| one::<Cidr>(args).map(|c| f(*c))),
+        )
     };
     let to_text = |id: &str, ty: Type, f: fn(&[Value<'_>]) -> Result<String, EvalError>| {
         Overload::global(id, [ty], Type::String).implemented(move |args| f(args).map(Value::from))
@@ -119,7 +120,9 @@ pub(super) fn add(library: Library) -> Library {
             }),
         ]))
         .function(on_ip("family", "ip_family", Type::Int, |ip| Value::Int(if ip.is_ipv4() { 4 } else { 6 })))
-        .function(on_ip("isUnspecified", "ip_is_unspecified", Type::Bool, |ip| Value::Bool(ip.is_unspecified())))
+        .function(on_ip("isUnspecified", "ip_is_unspecified", Type::Bool, |ip| {
+            Value::Bool(ip.is_unspecified())
+        }))
         .function(on_ip("isLoopback", "ip_is_loopback", Type::Bool, |ip| Value::Bool(ip.is_loopback())))
         .function(on_ip("isLinkLocalMulticast", "ip_is_link_local_multicast", Type::Bool, |ip| {
             Value::Bool(is_link_local_multicast(ip))
@@ -135,16 +138,21 @@ pub(super) fn add(library: Library) -> Library {
         .function(on_cidr("prefixLength", "cidr_prefix_length", Type::Int, |cidr| {
             Value::Int(i64::from(cidr.bits))
         }))
-        .function(Function::new("containsIP").overloads([
-            Overload::member("cidr_contains_ip_string", [cidr(), Type::String], Type::Bool)
-                .implemented(contains_ip),
-            Overload::member("cidr_contains_ip_ip", [cidr(), ip()], Type::Bool).implemented(contains_ip),
-        ]))
-        .function(Function::new("containsCIDR").overloads([
-            Overload::member("cidr_contains_cidr_string", [cidr(), Type::String], Type::Bool)
-                .implemented(contains_cidr),
-            Overload::member("cidr_contains_cidr", [cidr(), cidr()], Type::Bool).implemented(contains_cidr),
-        ]))
+        .function(
+            Function::new("containsIP").overloads([
+                Overload::member("cidr_contains_ip_string", [cidr(), Type::String], Type::Bool)
+                    .implemented(contains_ip),
+                Overload::member("cidr_contains_ip_ip", [cidr(), ip()], Type::Bool).implemented(contains_ip),
+            ]),
+        )
+        .function(
+            Function::new("containsCIDR").overloads([
+                Overload::member("cidr_contains_cidr_string", [cidr(), Type::String], Type::Bool)
+                    .implemented(contains_cidr),
+                Overload::member("cidr_contains_cidr", [cidr(), cidr()], Type::Bool)
+                    .implemented(contains_cidr),
+            ]),
+        )
 }
 
 /// The only argument.
@@ -325,10 +333,7 @@ fn parse_v6(text: &str) -> Result<Ipv6Addr, Problem<'_>> {
                 return Err(("embedded IPv4 address must replace the final 2 fields of the address", rest));
             }
             if groups.len() > 6 {
-                return Err((
-                    "too many hex fields to fit an embedded IPv4 at the end of the address",
-                    rest,
-                ));
+                return Err(("too many hex fields to fit an embedded IPv4 at the end of the address", rest));
             }
             let [a, b, c, d] = parse_v4(rest)?.octets();
             groups.extend([u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])]);

@@ -72,10 +72,11 @@ pub(super) fn add(library: Library) -> Library {
         })
     };
     let compared = |name: &str, id: &str, result: Type, of: fn(Ordering) -> Value<'static>| {
-        let overload = Overload::member(id, [quantity(), quantity()], result).implemented(move |args| match args {
-            [left, right] => Ok(of(amount(left)?.compare(amount(right)?))),
-            _ => Err(EvalError::no_such_overload()),
-        });
+        let overload =
+            Overload::member(id, [quantity(), quantity()], result).implemented(move |args| match args {
+                [left, right] => Ok(of(amount(left)?.compare(amount(right)?))),
+                _ => Err(EvalError::no_such_overload()),
+            });
         Function::new(name).overload(overload)
     };
     let computed = |name: &str, id: &str, negate: bool| {
@@ -92,12 +93,16 @@ pub(super) fn add(library: Library) -> Library {
         .function(text("isQuantity", "is_quantity_string", Type::Bool, |text| {
             Ok(Value::Bool(parse(text).is_ok()))
         }))
-        .function(Function::new("sign").overload(unary("quantity_sign", false, Type::Int, |amount| {
-            Ok(Value::Int(amount.sign()))
-        })))
-        .function(Function::new("isInteger").overload(unary("quantity_is_integer", true, Type::Bool, |amount| {
-            Ok(Value::Bool(amount.as_int().is_some()))
-        })))
+        .function(
+            Function::new("sign")
+                .overload(unary("quantity_sign", false, Type::Int, |amount| Ok(Value::Int(amount.sign())))),
+        )
+        .function(Function::new("isInteger").overload(unary(
+            "quantity_is_integer",
+            true,
+            Type::Bool,
+            |amount| Ok(Value::Bool(amount.as_int().is_some())),
+        )))
         .function(Function::new("asInteger").overload(unary("quantity_get_int", true, Type::Int, |amount| {
             amount.as_int().map(Value::Int).ok_or_else(|| EvalError::new("cannot convert value to integer"))
         })))
@@ -136,7 +141,9 @@ impl Amount {
     fn to_decimal(&self) -> Decimal {
         match self {
             Amount::Large(decimal) => decimal.clone(),
-            Amount::Small { value, scale } => Decimal::new(*value < 0, &value.unsigned_abs().to_string(), *scale),
+            Amount::Small { value, scale } => {
+                Decimal::new(*value < 0, &value.unsigned_abs().to_string(), *scale)
+            }
         }
     }
 
@@ -144,7 +151,13 @@ impl Amount {
         match self {
             Amount::Small { value, .. } => value.signum(),
             Amount::Large(decimal) if decimal.digits.is_empty() => 0,
-            Amount::Large(decimal) => if decimal.negative { -1 } else { 1 },
+            Amount::Large(decimal) => {
+                if decimal.negative {
+                    -1
+                } else {
+                    1
+                }
+            }
         }
     }
 
@@ -168,7 +181,8 @@ impl Amount {
     }
 
     fn compare(&self, other: &Amount) -> Ordering {
-        if let (Amount::Small { value: left, scale: a }, Amount::Small { value: right, scale: b }) = (self, other)
+        if let (Amount::Small { value: left, scale: a }, Amount::Small { value: right, scale: b }) =
+            (self, other)
             && a == b
         {
             return left.cmp(right);
@@ -177,7 +191,8 @@ impl Amount {
     }
 
     fn add(&self, other: &Amount, negate: bool) -> Result<Amount, EvalError> {
-        if let (Amount::Small { value: left, scale: a }, Amount::Small { value: right, scale: b }) = (self, other)
+        if let (Amount::Small { value: left, scale: a }, Amount::Small { value: right, scale: b }) =
+            (self, other)
             && let Some(sum) = add_small((*left, *a), (*right, *b), negate)
         {
             return Ok(sum);
@@ -209,8 +224,12 @@ fn add_small(left: (i64, i32), right: (i64, i32), negate: bool) -> Option<Amount
 
 impl Decimal {
     fn new(negative: bool, digits: &str, exponent: i32) -> Decimal {
-        let digits: Vec<u8> =
-            digits.bytes().filter(u8::is_ascii_digit).map(|b| b - b'0').skip_while(|digit| *digit == 0).collect();
+        let digits: Vec<u8> = digits
+            .bytes()
+            .filter(u8::is_ascii_digit)
+            .map(|b| b - b'0')
+            .skip_while(|digit| *digit == 0)
+            .collect();
         Decimal { negative: negative && !digits.is_empty(), digits, exponent }
     }
 
@@ -430,7 +449,7 @@ fn small(negative: bool, whole: &str, decimals: &str, unit: &Unit) -> Option<Amo
         Unit::Ten(power) if SAFE_DIGITS >= used => (*power, 1),
         Unit::Two(power) if decimals.is_empty() => {
             let places = i32::try_from(power * 3 / 10).unwrap_or(i32::MAX);
-            (15 - length(whole) - places - 1 >= 0).then_some(())?;
+            (15 - length(whole) - places > 0).then_some(())?;
             (0, 1_i64 << power)
         }
         _ => return None,
@@ -493,7 +512,7 @@ mod tests {
         let sum = amount("99999999999999999999").add(&amount("1"), false).unwrap();
         assert_eq!(sum.compare(&amount("100000000000000000000")), Ordering::Equal);
         let difference = amount("50k").add(&amount("100k"), true).unwrap();
-        assert_eq!(difference.as_int(), Some(-50));
+        assert_eq!(difference.as_int(), Some(-50_000));
         assert!(amount("1e2000000").add(&amount("1"), false).is_err());
     }
 }

@@ -26,7 +26,8 @@ type Search = for<'v, 'a> fn(&::regex::Regex, &'v [Value<'a>]) -> Evaluated<'a>;
 
 fn with_pattern<'a>(args: &[Value<'a>], search: Search) -> Evaluated<'a> {
     let Some(Value::String(pattern)) = args.get(1) else { return Err(EvalError::no_such_overload()) };
-    let pattern = compile_regex(pattern).map_err(|error| EvalError::new(format!("Illegal regex: {error}")))?;
+    let pattern =
+        compile_regex(pattern).map_err(|error| EvalError::new(format!("Illegal regex: {error}")))?;
     search(&pattern, args)
 }
 

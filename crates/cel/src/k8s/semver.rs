@@ -50,7 +50,8 @@ impl Opaque for Semver {
 pub(super) fn add(library: Library) -> Library {
     let semver = || Type::object(TYPE_NAME);
     let parsed = |id: &str, params: Vec<Type>| {
-        Overload::global(id, params, semver()).implemented(|args| from_args(args)?.map(Value::opaque).map_err(EvalError::new))
+        Overload::global(id, params, semver())
+            .implemented(|args| from_args(args)?.map(Value::opaque).map_err(EvalError::new))
     };
     let tested = |id: &str, params: Vec<Type>| {
         Overload::global(id, params, Type::Bool).implemented(|args| Ok(Value::Bool(from_args(args)?.is_ok())))
@@ -88,7 +89,9 @@ pub(super) fn add(library: Library) -> Library {
         .function(compared("isGreaterThan", "semver_is_greater_than", Type::Bool, |order| {
             Value::Bool(order.is_gt())
         }))
-        .function(compared("isLessThan", "semver_is_less_than", Type::Bool, |order| Value::Bool(order.is_lt())))
+        .function(compared("isLessThan", "semver_is_less_than", Type::Bool, |order| {
+            Value::Bool(order.is_lt())
+        }))
         .function(compared("compareTo", "semver_compare_to", Type::Int, |order| Value::Int(order as i64)))
 }
 
@@ -151,7 +154,11 @@ fn parse(text: &str) -> Result<Semver, String> {
 
 fn number(text: &str, which: &str) -> Result<u64, String> {
     if !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("Invalid character(s) found in {} number {}", which.to_lowercase(), quoted(text)));
+        return Err(format!(
+            "Invalid character(s) found in {} number {}",
+            which.to_lowercase(),
+            quoted(text)
+        ));
     }
     if text.len() > 1 && text.starts_with('0') {
         return Err(format!("{which} number must not contain leading zeroes {}", quoted(text)));
@@ -172,7 +179,10 @@ fn identifier(text: &str) -> Result<Identifier, String> {
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
         if text.len() > 1 && text.starts_with('0') {
-            return Err(format!("Numeric PreRelease version must not contain leading zeroes {}", quoted(text)));
+            return Err(format!(
+                "Numeric PreRelease version must not contain leading zeroes {}",
+                quoted(text)
+            ));
         }
         return text
             .parse()
@@ -195,8 +205,15 @@ mod tests {
 
     #[test]
     fn precedence_follows_the_standard() {
-        let ascending =
-            ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0", "1.0.1"];
+        let ascending = [
+            "1.0.0-alpha",
+            "1.0.0-alpha.1",
+            "1.0.0-alpha.beta",
+            "1.0.0-beta.2",
+            "1.0.0-beta.11",
+            "1.0.0",
+            "1.0.1",
+        ];
         for pair in ascending.windows(2) {
             assert_eq!(compared(pair[0], pair[1]), Ordering::Less, "{pair:?}");
         }

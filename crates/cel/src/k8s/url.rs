@@ -65,9 +65,12 @@ pub(super) fn add(library: Library) -> Library {
         .function(part("getHostname", "url_get_hostname", |url| url.hostname_and_port().0.to_owned()))
         .function(part("getPort", "url_get_port", |url| url.hostname_and_port().1.to_owned()))
         .function(part("getEscapedPath", "url_get_escaped_path", Url::escaped_path))
-        .function(Function::new("getQuery").overload(
-            Overload::member("url_get_query", [url()], query).implemented(|args| receiver(args).map(Url::query)),
-        ))
+        .function(
+            Function::new("getQuery").overload(
+                Overload::member("url_get_query", [url()], query)
+                    .implemented(|args| receiver(args).map(Url::query)),
+            ),
+        )
 }
 
 fn receiver<'v>(args: &'v [Value<'_>]) -> Result<&'v Url, EvalError> {
@@ -105,7 +108,7 @@ fn parse_parts(text: &str, via_request: bool) -> Result<Url, String> {
     }
     let mut url = Url::default();
     if text == "*" {
-        url.raw_path = "*".to_owned();
+        "*".clone_into(&mut url.raw_path);
         url.path = b"*".to_vec();
         return Ok(url);
     }
@@ -154,7 +157,8 @@ fn split_scheme(text: &str) -> Result<(&str, &str), String> {
 }
 
 fn parse_authority(authority: &str, url: &mut Url) -> Result<(), String> {
-    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let (user, host) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
     url.host = parse_host(&url.scheme, host)?;
     let Some(user) = user else { return Ok(()) };
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);

@@ -1,5 +1,7 @@
 //! `format`: text with clauses filled in, as the reference's en-US formatter prints them.
 
+use std::fmt::Write as _;
+
 use crate::ast::{ExprId, ExprKind};
 use crate::checker::Checked;
 use crate::collections::{List, Map};
@@ -209,7 +211,12 @@ fn signed(value: i64, digits: impl Fn(u64) -> String) -> String {
 }
 
 fn hexadecimal(value: &Value<'_>) -> Option<String> {
-    let of_bytes = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let of_bytes = |bytes: &[u8]| {
+        bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    };
     Some(match value {
         Value::Int(value) => signed(*value, |magnitude| format!("{magnitude:x}")),
         Value::Uint(value) => format!("{value:x}"),
@@ -266,7 +273,7 @@ fn scientific(value: f64) -> String {
     if let Some(special) = special(value) {
         return special;
     }
-    let plain = format!("{value:.*e}", DEFAULT_PRECISION);
+    let plain = format!("{value:.DEFAULT_PRECISION$e}");
     let (mantissa, exponent) = plain.split_once('e').unwrap_or((&plain, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let raised: String = format!("{:02}", exponent.abs())
@@ -312,7 +319,7 @@ fn nested(value: &Value<'_>) -> Result<String, FormatError> {
         Value::Double(value) if value.is_nan() => "\"NaN\"".to_owned(),
         Value::Double(f64::INFINITY) => "\"+Inf\"".to_owned(),
         Value::Double(f64::NEG_INFINITY) => "\"-Inf\"".to_owned(),
-        Value::Double(value) => format!("{value:.*}", DEFAULT_PRECISION),
+        Value::Double(value) => format!("{value:.DEFAULT_PRECISION$}"),
         other => return Err(FormatError::new(format!("no formatting function for {}", other.type_name()))),
     })
 }

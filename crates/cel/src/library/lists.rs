@@ -56,7 +56,7 @@ pub fn lists() -> Library {
             Function::new("slice").overload(
                 Overload::member("list_slice", [list.clone(), Type::Int, Type::Int], list.clone())
                     .implemented(slice)
-                    .cost(CallCost::new(output_size, slice_estimate)),
+                    .cost(CallCost::new(|call| Some(output_size(call)), slice_estimate)),
             ),
         )
         .function(flatten_function(&list))
@@ -64,15 +64,21 @@ pub fn lists() -> Library {
         .function(Function::new(SORT_BY_KEYS).overloads(COMPARABLE.iter().map(sort_by)))
         .function(Function::new("lists.range").overload(
             Overload::global("lists_range", [Type::Int], Type::list(Type::Int)).implemented(range).cost(
-                CallCost::new(output_size, |call| {
-                    let length = call.args.first().map_or(u64::MAX, |arg| int_or(arg, u64::MAX));
-                    Some(allocating(1.0, Estimate::fixed(length)))
-                }),
+                CallCost::new(
+                    |call| Some(output_size(call)),
+                    |call| {
+                        let length = call.args.first().map_or(u64::MAX, |arg| int_or(arg, u64::MAX));
+                        Some(allocating(1.0, Estimate::fixed(length)))
+                    },
+                ),
             ),
         ))
         .function(Function::new("reverse").overload(
             Overload::member("list_reverse", [list.clone()], list.clone()).implemented(reverse).cost(
-                CallCost::new(output_size, |call| Some(allocating(1.0, call.target?.size_or_unknown()))),
+                CallCost::new(
+                    |call| Some(output_size(call)),
+                    |call| Some(allocating(1.0, call.target?.size_or_unknown())),
+                ),
             ),
         ))
         .function(Function::new("distinct").overload(
@@ -241,8 +247,8 @@ fn flatten_cost(depth: f64, size: u64) -> u64 {
     ((size as f64 * depth) as i64).cast_unsigned().wrapping_add(1 + CREATE_LIST)
 }
 
-fn output_size(call: &RunCall<'_, '_>) -> Option<u64> {
-    Some(run_allocating(1.0, call.result_size()))
+fn output_size(call: &RunCall<'_, '_>) -> u64 {
+    run_allocating(1.0, call.result_size())
 }
 
 /// What comparing the elements of a list with each other cost.

@@ -4,6 +4,7 @@
 //! class, `{` alone is a character, `a**` is an error. A pattern is read by the rules of RE2, which also
 //! gives the reference's error texts, and written anew.
 
+use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
@@ -168,8 +169,7 @@ impl<'p> Translator<'p> {
         let number = |text: &str| text.parse::<u32>().unwrap_or(u32::MAX);
         let low = number(low);
         let high = match high {
-            None => low,
-            Some("") => low,
+            None | Some("") => low,
             Some(high) => number(high),
         };
         let operator = format!("{{{counts}}}");
@@ -229,10 +229,10 @@ impl<'p> Translator<'p> {
                     if flag == ')' {
                         self.depth -= 1;
                         if !text.is_empty() {
-                            self.out.push_str(&format!("(?{text})"));
+                            let _ = write!(self.out, "(?{text})");
                         }
                     } else {
-                        self.out.push_str(&format!("(?{text}:"));
+                        let _ = write!(self.out, "(?{text}:");
                     }
                     self.skip(1 + index + 1);
                     return Ok(());
@@ -269,7 +269,7 @@ impl<'p> Translator<'p> {
                 self.characters.next();
                 let inner = perl_class(selector.to_ascii_lowercase());
                 let caret = if selector.is_ascii_uppercase() { "^" } else { "" };
-                self.out.push_str(&format!("[{caret}{inner}]"));
+                let _ = write!(self.out, "[{caret}{inner}]");
             }
             _ => {
                 let character = self.escaped_character(at)?;
@@ -323,25 +323,23 @@ impl<'p> Translator<'p> {
 
     fn hexadecimal(&mut self, at: usize) -> Translated<char> {
         let rest = self.rest();
-        let (digits, length) = match rest.strip_prefix('{') {
-            Some(braced) => match braced.find('}') {
+        let (digits, length) = if let Some(braced) = rest.strip_prefix('{') {
+            match braced.find('}') {
                 Some(end) => (&braced[..end], end + 2),
                 None => ("", braced.len().min(1) + 1),
-            },
-            None => {
-                let end = rest.char_indices().nth(2).map_or(rest.len(), |(end, _)| end);
-                (&rest[..end], end)
             }
+        } else {
+            let end = rest.char_indices().nth(2).map_or(rest.len(), |(end, _)| end);
+            (&rest[..end], end)
         };
         let is_complete = rest.starts_with('{') || digits.len() == 2;
         let value = u32::from_str_radix(digits, 16).ok().filter(|_| is_complete && !digits.starts_with('+'));
         self.skip(length);
-        match value.and_then(char::from_u32) {
-            Some(character) => Ok(character),
-            None => {
-                let end = self.position();
-                Err(Self::part("invalid escape sequence", at, end))
-            }
+        if let Some(character) = value.and_then(char::from_u32) {
+            Ok(character)
+        } else {
+            let end = self.position();
+            Err(Self::part("invalid escape sequence", at, end))
         }
     }
 
@@ -349,15 +347,14 @@ impl<'p> Translator<'p> {
     fn property(&mut self, at: usize) -> Translated<String> {
         let Some((_, selector)) = self.characters.next() else { return Ok(String::new()) };
         let rest = self.rest();
-        let (name, length) = match rest.strip_prefix('{') {
-            Some(braced) => match braced.find('}') {
+        let (name, length) = if let Some(braced) = rest.strip_prefix('{') {
+            match braced.find('}') {
                 Some(end) => (&braced[..end], end + 2),
                 None => return Err(Self::part("invalid character class range", at, self.pattern.len())),
-            },
-            None => {
-                let length = rest.chars().next().map_or(0, char::len_utf8);
-                (&rest[..length], length)
             }
+        } else {
+            let length = rest.chars().next().map_or(0, char::len_utf8);
+            (&rest[..length], length)
         };
         self.skip(length);
         let (negated, name) = name.strip_prefix('^').map_or((false, name), |name| (true, name));
@@ -408,7 +405,7 @@ impl<'p> Translator<'p> {
                 let end = self.position();
                 return Err(Self::part("invalid character class range", start, end));
             }
-            class.push_str(&format!("\\x{{{:X}}}-\\x{{{:X}}}", u32::from(low), u32::from(high)));
+            let _ = write!(class, "\\x{{{:X}}}-\\x{{{:X}}}", u32::from(low), u32::from(high));
         }
         class.push(']');
         self.out.push_str(&class);
@@ -501,7 +498,7 @@ mod tests {
     fn patterns_are_written_anew() {
         check(
             &["^a{2,3}?$", "a{,5}", "(?P<n>a)(?i:b)", r"\d\W[^\d\-x]", "[[:alpha:]&&a]", r"\Qa.b\E+", r"\pL"],
-            &expect![[r#"
+            &expect![[r"
             ^a{2,3}?$ => ^a{2,3}?$
             a{,5} => a\{,5\}
             (?P<n>a)(?i:b) => (?:a)(?i:b)
@@ -509,7 +506,7 @@ mod tests {
             [[:alpha:]&&a] => [[:alpha:]\x{26}-\x{26}\x{26}-\x{26}\x{61}-\x{61}]
             \Qa.b\E+ => a\.b+
             \pL => \p{L}
-        "#]],
+        "]],
         );
     }
 
@@ -532,7 +529,7 @@ mod tests {
                 "[[:no:]]",
                 r"(?P<n!>a)",
             ],
-            &expect![[r#"
+            &expect![[r"
             [ => error parsing regexp: missing closing ]: `[`
             a) => error parsing regexp: unexpected ): `a)`
             (a => error parsing regexp: missing closing ): `(a`
@@ -547,7 +544,7 @@ mod tests {
             \p{Nope} => error parsing regexp: invalid character class range: `\p{Nope}`
             [[:no:]] => error parsing regexp: invalid character class range: `[:no:]`
             (?P<n!>a) => error parsing regexp: invalid named capture: `(?P<n!>`
-        "#]],
+        "]],
         );
     }
 

@@ -76,8 +76,8 @@ fn out_of_range(index: i64) -> EvalError {
     EvalError::new(format!("index out of range: {index}"))
 }
 
-fn int<'a>(value: usize) -> Evaluated<'a> {
-    Ok(Value::Int(i64::try_from(value).unwrap_or(i64::MAX)))
+fn int<'a>(value: usize) -> Value<'a> {
+    Value::Int(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 fn char_at<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
@@ -102,7 +102,7 @@ fn index_of<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
     let from = usize::try_from(from).map_err(|_| out_of_range(from))?;
     let Some(start) = byte_at(text, from) else { return Ok(Value::Int(-1)) };
     match text[start..].find(&**part) {
-        Some(at) => int(text[..start + at].chars().count()),
+        Some(at) => Ok(int(text[..start + at].chars().count())),
         None => Ok(Value::Int(-1)),
     }
 }
@@ -115,7 +115,7 @@ fn last_index_of<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
     };
     let length = text.chars().count();
     if part.is_empty() {
-        return from.map_or_else(|| int(length), |from| Ok(Value::Int(from)));
+        return Ok(from.map_or_else(|| int(length), Value::Int));
     }
     // Where the part may start at the latest; a place beyond the text finds nothing.
     let latest = match from {
@@ -131,7 +131,7 @@ fn last_index_of<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
     let starts = text.char_indices().map(|(at, _)| at).enumerate();
     let found =
         starts.take(latest.saturating_add(1)).filter(|(_, at)| text[*at..].starts_with(&**part)).last();
-    found.map_or(Ok(Value::Int(-1)), |(index, _)| int(index))
+    Ok(found.map_or(Value::Int(-1), |(index, _)| int(index)))
 }
 
 /// The byte position of a character; `None` beyond the last one.
@@ -163,7 +163,7 @@ fn split<'a>(args: &[Value<'a>]) -> Evaluated<'a> {
     let parts: Vec<Value<'a>> = match (limit, separator.is_empty()) {
         (0, _) => Vec::new(),
         (_, true) => characters(text, limit).into_iter().map(Value::from).collect(),
-        (_, false) => text.splitn(limit, &**separator).map(|part| Value::string(part)).collect(),
+        (_, false) => text.splitn(limit, &**separator).map(Value::string).collect(),
     };
     Ok(Value::list(parts))
 }

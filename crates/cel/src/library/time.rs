@@ -6,8 +6,12 @@ use crate::time::TimeField;
 use crate::types::Type;
 use crate::value::Value;
 
-/// Function, overload stem, field, and the nanoseconds that the field counts in a duration.
-const FIELDS: &[(&str, &str, TimeField, Option<(&str, i64)>)] = &[
+/// Function, overload stem, field, and what the function is for durations.
+type Accessor = (&'static str, &'static str, TimeField, Option<DurationAccessor>);
+/// Overload, and the nanoseconds that it counts.
+type DurationAccessor = (&'static str, i64);
+
+const FIELDS: &[Accessor] = &[
     ("getFullYear", "timestamp_to_year", TimeField::FullYear, None),
     ("getMonth", "timestamp_to_month", TimeField::Month, None),
     ("getDayOfYear", "timestamp_to_day_of_year", TimeField::DayOfYear, None),

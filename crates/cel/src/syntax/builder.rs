@@ -8,7 +8,7 @@ const NODES_MAX: usize = 500_000;
 /// The position of nodes that stand for text that was not understood at all.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 /// Bound: nesting of nodes, so that recursion over them fits an ordinary stack.
-const HEIGHT_MAX: u16 = 1_000;
+const HEIGHT_MAX: u16 = 600;
 
 pub(crate) struct Builder {
     nodes: Vec<Expr>,

@@ -265,6 +265,8 @@ fn escaped_identifier(bytes: &[u8]) -> Attempt {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use expect_test::{Expect, expect};
 
     use super::*;
@@ -278,10 +280,10 @@ mod tests {
             if token.kind == TokenKind::Eof {
                 break;
             }
-            out += &format!("{:?} {}\n", token.kind, &source[token.start as usize..token.end as usize]);
+            let _ = writeln!(out, "{:?} {}", token.kind, &source[token.start as usize..token.end as usize]);
         }
         for error in errors {
-            out += &format!("error at {}: {}\n", error.offset, error.text);
+            let _ = writeln!(out, "error at {}: {}", error.offset, error.text);
         }
         expect.assert_eq(&out);
     }
@@ -290,7 +292,7 @@ mod tests {
     fn numbers_take_the_longest_form() {
         check(
             "1 1.5 .5e3 1e5 1e 0x1Fu 0x 7u 1.a",
-            &expect![[r#"
+            &expect![[r"
             Int 1
             Float 1.5
             Float .5e3
@@ -304,7 +306,7 @@ mod tests {
             Int 1
             Dot .
             Identifier a
-        "#]],
+        "]],
         );
     }
 
@@ -330,28 +332,28 @@ mod tests {
     fn broken_text_is_reported_up_to_where_it_broke_and_lexing_goes_on() {
         check(
             r"a = 1 '\q' x'",
-            &expect![[r#"
+            &expect![[r"
             Identifier a
             Int 1
             String ' x'
             error at 2: = 
             error at 6: '\q
-        "#]],
+        "]],
         );
         check(
             "'''a",
-            &expect![[r#"
+            &expect![[r"
             String ''
             error at 2: 'a
-        "#]],
+        "]],
         );
         check(
             "é`a-b` ``",
-            &expect![[r#"
+            &expect![[r"
             EscapedIdentifier `a-b`
             error at 0: é
             error at 7: ``
-        "#]],
+        "]],
         );
     }
 }

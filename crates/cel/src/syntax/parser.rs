@@ -117,6 +117,13 @@ const EXPR: Next = Next::only(EXPR_FIRST);
 
 type Parsed = Result<ExprId, Failure>;
 
+/// Operands of a chain of one operator, and where the operators stand.
+#[derive(Default)]
+struct Terms {
+    terms: Vec<ExprId>,
+    offsets: Vec<u32>,
+}
+
 struct Parser<'s, 'm> {
     tokens: Tokens<'s>,
     builder: Builder,
@@ -127,7 +134,7 @@ struct Parser<'s, 'm> {
 impl Parser<'_, '_> {
     /// Runs a rule; when it fails, recovers and stands in an error node for it.
     fn rule(&mut self, rule: Rule, follow: Next, body: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
-        self.guarded(rule, follow, body, |parser| parser.error_node())
+        self.guarded(rule, follow, body, Parser::error_node)
     }
 
     fn guarded<T>(
@@ -137,17 +144,12 @@ impl Parser<'_, '_> {
         body: impl FnOnce(&mut Self) -> Result<T, Failure>,
         stand_in: impl FnOnce(&mut Self) -> T,
     ) -> Result<T, Failure> {
-        self.tokens.enter(follow);
-        self.depths[rule as usize] += 1;
-        if self.depths[rule as usize] > NESTING_MAX {
-            return Err(self.tokens.abort(format!("expression recursion limit exceeded: {NESTING_MAX}")));
-        }
+        self.begin(rule, follow)?;
         let result = match body(self) {
             Ok(value) => Ok(value),
             Err(failure) => self.tokens.recover(&failure).map(|()| stand_in(self)),
         };
-        self.depths[rule as usize] -= 1;
-        self.tokens.leave();
+        self.end(rule);
         result
     }
 
@@ -207,30 +209,52 @@ impl Parser<'_, '_> {
         })
     }
 
-    fn or(&mut self, follow: Next) -> Parsed {
-        self.rule(Rule::Or, follow, |parser| {
-            parser.logic(K::LogicalOr, op::OR, |parser| parser.and(or_end(K::LogicalOr)))
-        })
-    }
+    // The rules between `expr` and `unary` cannot fail by themselves, so they need no recovery of their own;
+    // two functions run through all of them, which keeps the stack shallow.
 
-    fn and(&mut self, follow: Next) -> Parsed {
-        self.rule(Rule::And, follow, |parser| {
-            let follow = or_end(K::LogicalAnd);
-            parser.logic(K::LogicalAnd, op::AND, |parser| parser.relation(0, follow))
-        })
-    }
-
-    /// `a && b && c`, arranged as a balanced tree.
-    fn logic(&mut self, operator: K, function: &str, mut term: impl FnMut(&mut Self) -> Parsed) -> Parsed {
-        let mut terms = vec![term(self)?];
-        let mut offsets = Vec::new();
-        while self.tokens.look(1)? == operator {
-            offsets.push(self.tokens.take()?.offset);
-            terms.push(term(self)?);
+    /// Enters a rule that cannot fail.
+    fn begin(&mut self, rule: Rule, follow: Next) -> Result<(), Failure> {
+        self.tokens.enter(follow);
+        self.depths[rule as usize] += 1;
+        if self.depths[rule as usize] > NESTING_MAX {
+            return Err(self.tokens.abort(format!("expression recursion limit exceeded: {NESTING_MAX}")));
         }
-        Ok(self.balanced(function, &terms, &offsets))
+        Ok(())
     }
 
+    fn end(&mut self, rule: Rule) {
+        self.depths[rule as usize] -= 1;
+        self.tokens.leave();
+    }
+
+    /// `a || b && c == d`: alternatives of conjunctions of relations.
+    fn or(&mut self, follow: Next) -> Parsed {
+        self.begin(Rule::Or, follow)?;
+        let mut alternatives = Terms::default();
+        loop {
+            self.begin(Rule::And, or_end(K::LogicalOr))?;
+            let mut conjunction = Terms::default();
+            loop {
+                let term = self.relation()?;
+                conjunction.terms.push(term);
+                if self.tokens.look(1)? != K::LogicalAnd {
+                    break;
+                }
+                conjunction.offsets.push(self.tokens.take()?.offset);
+            }
+            self.end(Rule::And);
+            let term = self.balanced(op::AND, &conjunction.terms, &conjunction.offsets);
+            alternatives.terms.push(term);
+            if self.tokens.look(1)? != K::LogicalOr {
+                break;
+            }
+            alternatives.offsets.push(self.tokens.take()?.offset);
+        }
+        self.end(Rule::Or);
+        Ok(self.balanced(op::OR, &alternatives.terms, &alternatives.offsets))
+    }
+
+    /// `a && b && c` as a balanced tree.
     fn balanced(&mut self, function: &str, terms: &[ExprId], offsets: &[u32]) -> ExprId {
         if offsets.is_empty() {
             return terms[0];
@@ -242,35 +266,49 @@ impl Parser<'_, '_> {
         self.flat(id, &[left, right])
     }
 
-    fn relation(&mut self, floor: u8, follow: Next) -> Parsed {
-        self.rule(Rule::Relation, follow, |parser| {
-            let mut left = parser.calc(0, Next::or_end(RELATIONS))?;
-            while floor == 0 && RELATIONS.contains(parser.tokens.look(1)?) {
-                let operator = parser.tokens.take()?;
-                let right = parser.relation(1, Next::or_end(RELATIONS))?;
-                left = parser.binary(operator, left, right);
-            }
-            Ok(left)
-        })
+    fn relation(&mut self) -> Parsed {
+        const OPERATORS: Next = Next::or_end(RELATIONS);
+        self.begin(Rule::Relation, or_end(K::LogicalAnd))?;
+        let mut left = self.sum(OPERATORS)?;
+        while RELATIONS.contains(self.tokens.look(1)?) {
+            let operator = self.tokens.take()?;
+            self.begin(Rule::Relation, OPERATORS)?;
+            let right = self.sum(OPERATORS)?;
+            self.end(Rule::Relation);
+            left = self.binary(operator, left, right);
+        }
+        self.end(Rule::Relation);
+        Ok(left)
     }
 
-    /// `floor` is the weakest operator that this level may take: 0 sums, 1 factors, 2 none.
-    fn calc(&mut self, floor: u8, follow: Next) -> Parsed {
+    /// `a + b * c`: sums of products.
+    fn sum(&mut self, follow: Next) -> Parsed {
         const OPERATORS: Next = Next::or_end(FACTORS.with(SUMS));
-        self.rule(Rule::Calc, follow, |parser| {
-            let mut left = parser.unary(OPERATORS)?;
-            loop {
-                let kind = parser.tokens.look(1)?;
-                let right_floor = match () {
-                    () if FACTORS.contains(kind) && floor <= 1 => 2,
-                    () if SUMS.contains(kind) && floor == 0 => 1,
-                    () => return Ok(left),
-                };
-                let operator = parser.tokens.take()?;
-                let right = parser.calc(right_floor, OPERATORS)?;
-                left = parser.binary(operator, left, right);
+        self.begin(Rule::Calc, follow)?;
+        let mut sum = None;
+        loop {
+            let mut product = self.unary(OPERATORS)?;
+            while FACTORS.contains(self.tokens.look(1)?) {
+                let operator = self.tokens.take()?;
+                self.begin(Rule::Calc, OPERATORS)?;
+                let right = self.unary(OPERATORS)?;
+                self.end(Rule::Calc);
+                product = self.binary(operator, product, right);
             }
-        })
+            let total = match sum {
+                None => product,
+                Some((left, operator)) => {
+                    self.end(Rule::Calc);
+                    self.binary(operator, left, product)
+                }
+            };
+            if !SUMS.contains(self.tokens.look(1)?) {
+                self.end(Rule::Calc);
+                return Ok(total);
+            }
+            sum = Some((total, self.tokens.take()?));
+            self.begin(Rule::Calc, OPERATORS)?;
+        }
     }
 
     fn binary(&mut self, operator: Token, left: ExprId, right: ExprId) -> ExprId {

@@ -1,5 +1,7 @@
 //! Rules compiled at a node of a schema, and run on data.
 
+use std::fmt::Write as _;
+
 use cel::cost::estimate::estimate;
 use cel::{EvalErrorKind, Evaluated, Outcome, Program, ProgramError, Type, Value};
 use serde_json::Value as Json;
@@ -17,7 +19,12 @@ pub(crate) struct Rule {
 }
 
 /// Compiles an expression; the error is what a definition is refused with.
-pub(crate) fn compile(schema: &Schema, text: &str, optional_old_self: bool, result: &Type) -> Result<Rule, String> {
+pub(crate) fn compile(
+    schema: &Schema,
+    text: &str,
+    optional_old_self: bool,
+    result: &Type,
+) -> Result<Rule, String> {
     let env = environment(schema, optional_old_self).ok_or("no type information")?;
     let failed = |issues: cel::Issues| format!("compilation failed: {issues}");
     let checked = env.compile(text).map_err(failed)?;
@@ -57,23 +64,27 @@ impl<'a> cel::Activation<'a> for Variables<'a> {
     }
 }
 
+/// A value and what it was before, if it was.
+type Pair<'a> = (&'a Json, Option<&'a Json>);
+
 /// What an object is compared with to see whether an error is old.
 #[derive(Clone, Copy, Default)]
 struct Correlation<'a> {
-    current: Option<(&'a Json, Option<&'a Json>)>,
-    parent: Option<(&'a Json, Option<&'a Json>)>,
+    current: Option<Pair<'a>>,
+    parent: Option<Pair<'a>>,
 }
 
 impl<'a> Correlation<'a> {
     fn is_unchanged(self) -> bool {
-        let same = |(new, old): (&Json, Option<&Json>)| old == Some(new);
+        let same = |(new, old): Pair<'_>| old == Some(new);
         self.current.or(self.parent).is_some_and(same)
     }
 
-    fn child(self, new: &'a Json, old: Option<Option<&'a Json>>) -> Correlation<'a> {
+    /// The correlation of a part; `None` when its earlier value cannot be told.
+    fn child(self, part: Option<Pair<'a>>) -> Correlation<'a> {
         match self.current {
             None => self,
-            current => Correlation { current: old.map(|old| (new, old)), parent: current },
+            current => Correlation { current: part, parent: current },
         }
     }
 }
@@ -103,7 +114,14 @@ impl Run {
         self.remaining = -1;
     }
 
-    fn node(&mut self, schema: &Schema, path: &str, new: &Json, old: Option<&Json>, correlation: Correlation<'_>) {
+    fn node(
+        &mut self,
+        schema: &Schema,
+        path: &str,
+        new: &Json,
+        old: Option<&Json>,
+        correlation: Correlation<'_>,
+    ) {
         if new.is_null() || self.remaining < 0 {
             return;
         }
@@ -115,18 +133,19 @@ impl Run {
         match (&schema.kind, new) {
             (Kind::List { item: Some(item), list_type, keys }, Json::Array(items)) => {
                 for (index, element) in items.iter().enumerate() {
-                    let matching = |candidate: &&Json| keys.iter().all(|key| candidate[&**key] == element[&**key]);
+                    let matching =
+                        |candidate: &&Json| keys.iter().all(|key| candidate[&**key] == element[&**key]);
                     let is_keyed = list_type == "map";
                     let old_items = old.and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
                     let counterpart = old_items.iter().find(matching).filter(|_| is_keyed);
-                    let correlation = correlation.child(element, is_keyed.then_some(counterpart));
+                    let correlation = correlation.child(is_keyed.then_some((element, counterpart)));
                     self.node(item, &format!("{path}[{index}]"), element, counterpart, correlation);
                 }
             }
             (Kind::Map { value }, Json::Object(entries)) => {
                 for (key, entry) in entries {
                     let counterpart = old.and_then(|old| old.get(key));
-                    let correlation = correlation.child(entry, Some(counterpart));
+                    let correlation = correlation.child(Some((entry, counterpart)));
                     self.node(value, &format!("{path}[{key}]"), entry, counterpart, correlation);
                 }
             }
@@ -137,7 +156,7 @@ impl Run {
                     let is_type = correlation.parent.is_none() && (key == "apiVersion" || key == "kind");
                     let correlation = match correlation.current {
                         Some(_) if is_type => Correlation::default(),
-                        _ => correlation.child(entry, Some(counterpart)),
+                        _ => correlation.child(Some((entry, counterpart))),
                     };
                     self.node(field, &format!("{path}.{key}"), entry, counterpart, correlation);
                 }
@@ -146,7 +165,14 @@ impl Run {
         }
     }
 
-    fn rules(&mut self, schema: &Schema, path: &str, new: &Json, old: Option<&Json>, correlation: Correlation<'_>) {
+    fn rules(
+        &mut self,
+        schema: &Schema,
+        path: &str,
+        new: &Json,
+        old: Option<&Json>,
+        correlation: Correlation<'_>,
+    ) {
         if schema.rules.is_empty() {
             return;
         }
@@ -284,12 +310,12 @@ fn field_path(path: &str, field: &str) -> String {
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix("['") {
             let (key, tail) = after.split_once("']").unwrap_or((after, ""));
-            out += &format!(".{key}");
+            let _ = write!(out, ".{key}");
             rest = tail;
         } else {
             let after = rest.strip_prefix('.').unwrap_or(rest);
             let end = after.find(['.', '[']).unwrap_or(after.len());
-            out += &format!(".{}", &after[..end]);
+            let _ = write!(out, ".{}", &after[..end]);
             rest = &after[end..];
         }
     }

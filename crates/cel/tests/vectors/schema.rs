@@ -1,4 +1,4 @@
-//! From an OpenAPI schema to declared types, sizes, and views of data.
+//! From an `OpenAPI` schema to declared types, sizes, and views of data.
 //!
 //! A schema node is everything at once: it gives the type of a value, the largest size that the value can
 //! have, and reads the value from JSON.
@@ -103,7 +103,8 @@ impl Schema {
             Kind::Unknown => (None, 0, 0),
         };
         let list = |key: &str| json[key].as_array().cloned().unwrap_or_default();
-        let all_of = list("allOf").iter().map(|part| Schema::new(&grafted(&json, part), name, false)).collect();
+        let all_of =
+            list("allOf").iter().map(|part| Schema::new(&grafted(&json, part), name, false)).collect();
         Schema {
             kind,
             type_name: type_name.to_owned(),
@@ -142,7 +143,11 @@ impl Schema {
     pub(crate) fn value<'a>(&'a self, data: &'a Json) -> Evaluated<'a> {
         let wrong = |what: &str| Err(EvalError::new(format!("invalid data, {what}")));
         if data.is_null() {
-            return if self.nullable { Ok(Value::Null) } else { wrong("got null for schema with nullable=false") };
+            return if self.nullable {
+                Ok(Value::Null)
+            } else {
+                wrong("got null for schema with nullable=false")
+            };
         }
         match (&self.kind, data) {
             (Kind::IntOrString, Json::String(text)) => Ok(Value::str(text)),
@@ -219,7 +224,10 @@ fn kind_of(json: &Json, type_name: &str, format: Format, name: &str) -> Kind {
         "array" => Kind::List {
             item: json["items"].as_object().map(|_| Box::new(nested(&json["items"], "@idx"))),
             list_type: json["x-kubernetes-list-type"].as_str().unwrap_or_default().to_owned(),
-            keys: texts(&json["x-kubernetes-list-map-keys"]).iter().map(|key| Name::from(key.as_str())).collect(),
+            keys: texts(&json["x-kubernetes-list-map-keys"])
+                .iter()
+                .map(|key| Name::from(key.as_str()))
+                .collect(),
         },
         "object" if json["additionalProperties"].is_object() => {
             Kind::Map { value: Box::new(nested(&json["additionalProperties"], "@elem")) }
@@ -254,7 +262,8 @@ fn text_size(json: &Json, max_length: Option<u64>) -> u64 {
 /// Braces, and every required property that has no default.
 fn object_size(json: &Json, fields: &BTreeMap<String, Schema>) -> u64 {
     let required = texts(&json["required"]);
-    let is_counted = |name: &&String| required.contains(name) && json["properties"][name.as_str()]["default"].is_null();
+    let is_counted =
+        |name: &&String| required.contains(name) && json["properties"][name.as_str()]["default"].is_null();
     let size = |(name, schema): (&String, &Schema)| name.len() as u64 + schema.min_size + 4;
     let counted = fields.iter().filter(|(name, schema)| schema.ty.is_some() && is_counted(name));
     2 + counted.map(size).sum::<u64>()
@@ -285,10 +294,14 @@ fn with_object_meta(json: &Json) -> Json {
 
 /// The shape of one schema with the rules of another: of a branch of `allOf`, say.
 fn grafted(shape: &Json, rules: &Json) -> Json {
-    const MOVED: [&str; 5] = ["x-kubernetes-validations", "allOf", "properties", "items", "additionalProperties"];
+    const MOVED: [&str; 5] =
+        ["x-kubernetes-validations", "allOf", "properties", "items", "additionalProperties"];
     let Some(shape_keys) = shape.as_object() else { return shape.clone() };
-    let mut out: serde_json::Map<String, Json> =
-        shape_keys.iter().filter(|(key, _)| !MOVED.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let mut out: serde_json::Map<String, Json> = shape_keys
+        .iter()
+        .filter(|(key, _)| !MOVED.contains(&key.as_str()))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     for key in ["x-kubernetes-validations", "allOf"] {
         if let Some(found) = rules.get(key) {
             out.insert(key.to_owned(), found.clone());
@@ -300,7 +313,8 @@ fn grafted(shape: &Json, rules: &Json) -> Json {
         }
     }
     if let Some(properties) = shape["properties"].as_object() {
-        let graft = |(name, found): (&String, &Json)| (name.clone(), grafted(found, &rules["properties"][name]));
+        let graft =
+            |(name, found): (&String, &Json)| (name.clone(), grafted(found, &rules["properties"][name]));
         out.insert("properties".to_owned(), Json::Object(properties.iter().map(graft).collect()));
     }
     Json::Object(out)
@@ -308,8 +322,27 @@ fn grafted(shape: &Json, rules: &Json) -> Json {
 
 /// Words that are not names of variables.
 const RESERVED: [&str; 21] = [
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
-    "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// A property as a field name; `None` when it cannot be one.
