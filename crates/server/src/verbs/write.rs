@@ -107,6 +107,7 @@ pub fn drop_double_owners(object: &mut Value, call: &Call) {
 impl Call {
     /// An object of this resource as it is to be stored.
     pub(super) fn encoded(&self, object: &mut Value) -> NewObject {
+        self.resource.form.to_storage(object);
         if let Value::Object(members) = object {
             members.insert("apiVersion", self.resource.storage_api_version.clone());
             members.insert("kind", self.resource.names.kind.clone());
