@@ -36,6 +36,7 @@ pub(crate) fn answer(
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments.as_slice() {
         [] | [""] => Ok(plain(root_paths(catalog), asked)),
+        ["crest", "backup"] => asked.only_get().map(|()| respond::backup(server.registry.store().clone())),
         ["version"] => asked.only_get().map(|()| plain(version().into(), asked)),
         ["api"] => api(server, catalog, asked),
         ["apis"] => apis(catalog, asked),

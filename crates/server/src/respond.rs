@@ -17,6 +17,8 @@ use jiff::Timestamp;
 use meta::status::Status;
 use meta::{Value, wire};
 use registry::Object;
+use store::Store;
+use store::backup::Backup;
 
 use crate::catalog::Resource;
 use crate::catalog::discovery::Document;
@@ -283,6 +285,30 @@ fn streaming<C: Into<Bytes>>(
     let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+/// A backup of everything, made as it is sent. One that fails half-way ends without its footer, by which the
+/// reader notices.
+pub(crate) fn backup(store: Arc<dyn Store>) -> Response<Body> {
+    let pieces = stream::unfold(Stage::Waiting(store), |stage| async move {
+        let mut backup = match stage {
+            Stage::Waiting(store) => Backup::start(store).await.map_err(log_broken_backup).ok()?,
+            Stage::Running(backup) => *backup,
+        };
+        let piece = backup.next().await.map_err(log_broken_backup).ok()??;
+        Some((piece, Stage::Running(Box::new(backup))))
+    });
+    streaming("application/octet-stream", pieces)
+}
+
+enum Stage {
+    Waiting(Arc<dyn Store>),
+    Running(Box<Backup>),
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn log_broken_backup(error: store::Error) {
+    tracing::error!(error = &error as &dyn std::error::Error, "a backup broke off");
 }
 
 /// A response with these bytes.
