@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -114,7 +115,7 @@ async fn receive(credentials: &Credentials, path: &Path) -> anyhow::Result<()> {
             let body = response.into_body().collect().await?.to_bytes();
             bail!("the server answered {}", String::from_utf8_lossy(&body));
         }
-        let mut file = File::create(path).with_context(|| format!("cannot write '{}'", path.display()))?;
+        let mut file = private_file(path).with_context(|| format!("cannot write '{}'", path.display()))?;
         while let Some(frame) = response.frame().await {
             if let Some(piece) = frame?.data_ref() {
                 file.write_all(piece)?;
@@ -130,6 +131,11 @@ async fn receive(credentials: &Credentials, path: &Path) -> anyhow::Result<()> {
             bail!("the server closed the connection before the backup was complete")
         }
     }
+}
+
+/// A file for its owner only: secrets are in it.
+fn private_file(path: &Path) -> std::io::Result<File> {
+    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 /// Reads a backup to its end, which proves that it is whole.
