@@ -133,7 +133,7 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Limits")]
     pub(crate) shutdown_grace: Duration,
 
-    /// What to log: error, warn, info, debug, trace, or a filter such as 'info,crest_server=debug'
+    /// What to log: error, warn, info, debug, trace, or a filter such as '`info,crest_server=debug`'
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = "Log")]
     pub(crate) log_level: String,
 
@@ -184,7 +184,7 @@ mod tests {
     fn durations_are_read_as_go_writes_them() {
         assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("1.5h"), Ok(Duration::from_secs(5400)));
+        assert_eq!(duration("1.5h"), Ok(Duration::from_mins(90)));
         for wrong in ["", "5", "m", "1x", "-1s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }

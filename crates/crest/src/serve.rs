@@ -35,8 +35,9 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
     let data_dir = flags.data_dir.clone();
     make_private_dir(&data_dir)?;
     // Before anything is written: a busy port is the most common reason not to start.
-    let bound =
-        server::bind(SocketAddr::new(flags.bind_address, flags.secure_port)).await.map_err(busy_port)?;
+    let bound = server::bind(SocketAddr::new(flags.bind_address, flags.secure_port))
+        .await
+        .map_err(|error| busy_port(&error))?;
     let store = open_store(&flags)?;
     let identity = Certificates::prepare(&flags)?;
     let config = Config {
@@ -62,8 +63,8 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn busy_port(error: server::ListenError) -> anyhow::Error {
-    let hint = match &error {
+fn busy_port(error: &server::ListenError) -> anyhow::Error {
+    let hint = match error {
         server::ListenError::Bind { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
             "; another program uses this port: choose one with --secure-port, or 0 for any"
         }

@@ -43,19 +43,19 @@ pub(crate) struct Context<'a> {
 }
 
 /// The response to a verb.
-pub(crate) fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, Status> {
+pub(crate) fn answer(answer: Answer, context: &Context<'_>) -> Response<Body> {
     match answer {
-        Answer::Object { code, object, output } => Ok(object_response(code, &object, &output, context)),
+        Answer::Object { code, object, output } => object_response(code, &object, &output, context),
         Answer::Value { code, value, output } => {
             let shown = match &output.shown {
                 Shown::Whole => value,
                 Shown::Metadata => table::reduce(value, "meta.k8s.io/v1"),
                 Shown::Table(options) => table::of_value(context.resource, value, options, context.now),
             };
-            Ok(bytes(code, output.content_type(), encode(&shown, output.media), context.gzip))
+            bytes(code, output.content_type(), encode(&shown, output.media), context.gzip)
         }
-        Answer::List { list, output } => Ok(list_response(list, &output, context)),
-        Answer::Watch(watch) => Ok(streaming("application/json", *watch)),
+        Answer::List { list, output } => list_response(list, &output, context),
+        Answer::Watch(watch) => streaming("application/json", *watch),
     }
 }
 
@@ -105,7 +105,7 @@ fn list_response(list: ListAnswer, output: &Output, context: &Context<'_>) -> Re
         let table = table::of_objects(resource, &objects, options, context.now, Some(metadata));
         return bytes(200, output.content_type(), encode(&table, output.media), context.gzip);
     }
-    let text = ListText::new(list, metadata, output, resource);
+    let text = ListText::new(list, &metadata, output, resource);
     if output.media != Media::Json {
         let whole: Vec<u8> = text.flatten().collect();
         let value = wire::json::parse(&whole).map(|parsed| parsed.value).unwrap_or_default();
@@ -144,7 +144,7 @@ enum ItemText {
 }
 
 impl ListText {
-    fn new(list: ListAnswer, metadata: Value, output: &Output, resource: &Resource) -> Self {
+    fn new(list: ListAnswer, metadata: &Value, output: &Output, resource: &Resource) -> Self {
         let (api_version, kind, item) = match &output.shown {
             Shown::Metadata => {
                 ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList".into(), ItemText::Metadata)
@@ -160,7 +160,7 @@ impl ListText {
         head.extend_from_slice(b",\"apiVersion\":");
         wire::json::encode_str(&api_version, &mut head);
         head.extend_from_slice(b",\"metadata\":");
-        wire::json::encode(&metadata, &mut head);
+        wire::json::encode(metadata, &mut head);
         head.extend_from_slice(b",\"items\":[");
         let size_hint = list.objects.iter().map(|object| object.bytes().len()).sum();
         let objects = list.objects.into_iter();

@@ -24,7 +24,7 @@ const SERVED: [(&str, &str); 7] = [
 ];
 
 /// How long events are kept unless told otherwise.
-pub const EVENT_TTL: Duration = Duration::from_secs(60 * 60);
+pub const EVENT_TTL: Duration = Duration::from_hours(1);
 
 /// The finalizer of a definition whose objects are still there.
 pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";

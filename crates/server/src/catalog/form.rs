@@ -368,14 +368,12 @@ impl Form {
         let metadata = Meta::of(object);
         match self {
             Form::Builtin(form) => {
-                let errors = match form.hooks.check {
-                    Some(check) => check("", object, None),
-                    None => {
-                        let mut errors =
-                            validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
-                        errors.extend(typed::validate(form.kind, "", object, None));
-                        errors
-                    }
+                let errors = if let Some(check) = form.hooks.check {
+                    check("", object, None)
+                } else {
+                    let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                    errors.extend(typed::validate(form.kind, "", object, None));
+                    errors
                 };
                 if !errors.is_empty() {
                     return errors;

@@ -154,7 +154,7 @@ async fn keep(
             Ok(Outcome::Done(Answer::Object { code, object, output: output.clone() }))
         }
         Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
-        Err(error) => Err(storage_status(error, call)),
+        Err(error) => Err(storage_status(&error, call)),
     }
 }
 
@@ -170,7 +170,7 @@ async fn remove(
         match call.server.registry.remove(&call.resource.cache, &key, current).await {
             Ok(_) => {}
             Err(registry::Error::Conflict(newer)) => return Ok(Outcome::Lost(newer)),
-            Err(error) => return Err(storage_status(error, call)),
+            Err(error) => return Err(storage_status(&error, call)),
         }
     }
     if call.resource.habits.delete_returns_object {

@@ -77,7 +77,9 @@ impl Patch {
                 Err(Status::bad_request(format!("strict decoding error: {}", findings.join(", "))))
             }
             _ => {
-                findings.into_iter().for_each(|finding| call.warnings.add(finding));
+                for finding in findings {
+                    call.warnings.add(finding);
+                }
                 Ok(patch)
             }
         }

@@ -127,7 +127,7 @@ impl Call {
 
     pub(super) async fn live_at(&self, key: &Text) -> Result<Option<Arc<Object>>, Status> {
         let registry = &self.server.registry;
-        registry.fresh(&self.resource.cache).await.map_err(|error| storage_status(error, self))?;
+        registry.fresh(&self.resource.cache).await.map_err(|error| storage_status(&error, self))?;
         Ok(self.resource.cache.get(key))
     }
 
