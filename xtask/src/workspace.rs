@@ -36,7 +36,8 @@ impl Workspace {
     /// `name` below the shared material, when that is there.
     pub(crate) fn shared(&self, name: &str) -> Option<PathBuf> {
         let base = match std::env::var_os("CREST_SHARED") {
-            Some(path) => PathBuf::from(path),
+            // Commands are run in other folders.
+            Some(path) => std::path::absolute(path).ok()?,
             None => self.root.parent()?.join("shared"),
         };
         let path = base.join(name);

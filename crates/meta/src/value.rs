@@ -186,6 +186,12 @@ impl Map {
         Map { entries }
     }
 
+    /// Takes members that a reader has kept strictly ascending.
+    pub(crate) fn from_sorted(entries: Vec<(Text, Value)>) -> Self {
+        debug_assert!(entries.windows(2).all(|pair| pair[0].0 < pair[1].0), "out of order");
+        Map { entries }
+    }
+
     pub fn len(&self) -> usize {
         self.entries.len()
     }

@@ -38,10 +38,13 @@ impl ContinueToken {
 
     pub fn encode(&self) -> String {
         let revision = self.revision.map_or(NEWEST, |revision| revision.0.cast_signed());
-        let token: Map =
-            [("v", Value::from(VERSION)), ("rv", Value::Int(revision)), ("start", Value::from(self.start.as_str()))]
-                .into_iter()
-                .collect();
+        let token: Map = [
+            ("v", Value::from(VERSION)),
+            ("rv", Value::Int(revision)),
+            ("start", Value::from(self.start.as_str())),
+        ]
+        .into_iter()
+        .collect();
         URL_SAFE.encode(json::to_vec(&Value::Object(token)))
     }
 
@@ -113,10 +116,7 @@ mod tests {
             &encode(r#"{"v":"x","rv":1,"start":"a"}"#),
             "continue key is not valid: server does not recognize this encoded version x",
         );
-        check(
-            &encode(r#"{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}"#),
-            "continue key is not valid: ../a",
-        );
+        check(&encode(r#"{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}"#), "continue key is not valid: ../a");
         check(
             &encode(r#"{"v":"meta.k8s.io/v1","rv":1}"#),
             "continue key is not valid: encoded start key empty (version meta.k8s.io/v1)",

@@ -130,7 +130,8 @@ impl Registry {
 
     async fn read_all(&self, cache: &Cache) -> Result<(), Error> {
         cache.start_loading();
-        let read = self.store.range(store::Range::values(store::KeyRange::prefix(cache.prefix.clone()))).await;
+        let read =
+            self.store.range(store::Range::values(store::KeyRange::prefix(cache.prefix.clone()))).await;
         let read = match read {
             Ok(read) => read,
             Err(error) => {

@@ -94,10 +94,13 @@ impl Registry {
         let mut keys = KeyRange::prefix(cache.prefix.clone());
         let mut objects = Objects::new();
         loop {
-            let read =
-                self.store().range(Range::values(keys.clone()).at(revision).limit(STORE_READ_OBJECTS)).await?;
+            let read = self
+                .store()
+                .range(Range::values(keys.clone()).at(revision).limit(STORE_READ_OBJECTS))
+                .await?;
             for kv in &read.kvs {
-                let object = Object::new(&kv.value, kv.mod_revision, &cache.fields).ok_or(Error::Unreadable)?;
+                let object =
+                    Object::new(&kv.value, kv.mod_revision, &cache.fields).ok_or(Error::Unreadable)?;
                 let key =
                     std::str::from_utf8(&kv.key[cache.prefix.len()..]).map_err(|_| Error::Unreadable)?;
                 objects.insert(key.into(), cache::entry(Arc::new(object)));
@@ -116,7 +119,8 @@ fn page_of(
     matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
     revision: Revision,
 ) -> Page {
-    let below = if request.namespace.is_empty() { Text::default() } else { cache::join_key(&request.namespace, "") };
+    let below =
+        if request.namespace.is_empty() { Text::default() } else { cache::join_key(&request.namespace, "") };
     let start: Text = [below.as_str(), request.start.as_str()].concat().into();
     let end = (!below.is_empty()).then(|| [request.namespace.as_str(), "0"].concat()); // '0' follows '/'
     let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);

@@ -4,12 +4,14 @@
 //! once, when the object enters the cache, so that a GET sends these very bytes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use meta::Text;
+use parking_lot::Mutex;
 use store::Revision;
 
-use crate::skim::{Skim, Splice, skim};
+use crate::skim::{Scalar, Skim, Splice, scalar, skim};
 
 /// One version of one object.
 #[derive(Debug)]
@@ -26,7 +28,11 @@ pub struct Object {
     labels: Box<[(Text, Text)]>,
     /// The values of the resource's selectable fields, in the order of its [`crate::FieldPaths`].
     fields: Box<[Text]>,
+    views: Mutex<Vec<(u64, Option<Arc<Object>>)>>,
 }
+
+/// Bound: descriptions for which an object remembers how they show it.
+const REMEMBERED_VIEWS: usize = 4;
 
 impl Object {
     /// Takes a stored text; `None` when it is not an object with metadata.
@@ -46,8 +52,39 @@ impl Object {
             deleting: found.deleting,
             labels: found.labels.into_boxed_slice(),
             fields: paths.read(&text),
+            views: Mutex::default(),
             bytes: Bytes::from(text.into_boxed_slice()),
         })
+    }
+
+    /// The object as the description with this number shows it, made once and remembered. `make` gives
+    /// `None` when it shows it as it is stored.
+    pub fn view(
+        self: &Arc<Self>,
+        description: u64,
+        make: impl FnOnce(&Object) -> Option<Object>,
+    ) -> Arc<Object> {
+        let known = |views: &[(u64, Option<Arc<Object>>)]| {
+            let found = views.iter().find(|(of, _)| *of == description);
+            found.map(|(_, view)| view.clone().unwrap_or_else(|| self.clone()))
+        };
+        if let Some(view) = known(&self.views.lock()) {
+            return view;
+        }
+        let made = make(self).map(Arc::new); // not under the lock: it reads the whole object
+        let mut views = self.views.lock();
+        if views.len() == REMEMBERED_VIEWS {
+            views.remove(0);
+        }
+        views.push((description, made.clone()));
+        made.unwrap_or_else(|| self.clone())
+    }
+
+    /// The same object with another text: how a description shows it.
+    pub fn with_text(&self, text: &[u8]) -> Option<Self> {
+        let mut object = Object::new(text, self.revision, &FieldPaths::default())?;
+        object.fields.clone_from(&self.fields);
+        Some(object)
     }
 
     /// The same object under another revision: how a watcher sees it leave.
@@ -91,7 +128,10 @@ impl Object {
 
     /// The text around the value of `apiVersion`, for joining with another one.
     pub fn around_api_version(&self) -> (Bytes, Bytes) {
-        (self.bytes.slice(..self.api_version.start as usize), self.bytes.slice(self.api_version.end as usize..))
+        (
+            self.bytes.slice(..self.api_version.start as usize),
+            self.bytes.slice(self.api_version.end as usize..),
+        )
     }
 
     /// The encoded `metadata`.
@@ -186,28 +226,22 @@ impl FieldPaths {
     }
 
     fn read(&self, text: &[u8]) -> Box<[Text]> {
-        if self.0.is_empty() {
-            return Box::default();
-        }
-        let Ok(parsed) = meta::wire::json::parse(text) else {
-            return Box::default();
-        };
-        self.0.iter().map(|field| scalar_text(field.find(&parsed.value))).collect()
-    }
-}
-
-impl FieldPathSpec {
-    fn find<'a>(&self, object: &'a meta::Value) -> Option<&'a meta::Value> {
-        self.path.iter().try_fold(object, |value, key| value.get(key))
+        self.0.iter().map(|field| scalar_text(scalar(text, &field.path))).collect()
     }
 }
 
 /// A selectable value as a selector compares it; an absent one is empty.
-fn scalar_text(value: Option<&meta::Value>) -> Text {
-    match value {
-        Some(meta::Value::String(text)) => text.clone(),
-        Some(meta::Value::Null) | None => Text::default(),
-        Some(other) => meta::wire::json::to_string(other).into(),
+fn scalar_text(found: Option<Scalar<'_>>) -> Text {
+    match found {
+        None => Text::default(),
+        Some(Scalar::Plain(text)) => Text::from_utf8_lossy(text),
+        Some(Scalar::Quoted(text)) if memchr::memchr(b'\\', text).is_none() => {
+            Text::from_utf8_lossy(&text[1..text.len() - 1])
+        }
+        Some(Scalar::Quoted(text)) => match meta::wire::json::parse(text).map(|parsed| parsed.value) {
+            Ok(meta::Value::String(text)) => text,
+            _ => Text::default(),
+        },
     }
 }
 

@@ -121,6 +121,43 @@ fn skim_metadata(cursor: &mut Cursor<'_>) -> Option<Skim> {
     Some(skim)
 }
 
+/// The text of the scalar at a path of member names: a string without its quotes, anything else as it
+/// stands. `None` when there is none, or it is null, or not a scalar. Reads only what lies before it.
+pub(crate) fn scalar<'a>(text: &'a [u8], path: &[Text]) -> Option<Scalar<'a>> {
+    let mut cursor = Cursor { text, at: 0 };
+    for name in path {
+        cursor.open(b'{')?;
+        let mut first = true;
+        loop {
+            let key = cursor.next_key(first)??;
+            if text[key] == *name.as_bytes() {
+                break;
+            }
+            cursor.skip_value()?;
+            first = false;
+        }
+    }
+    cursor.skip_space();
+    match text.get(cursor.at)? {
+        b'{' | b'[' => None,
+        b'"' => cursor.string_with_quotes().map(|range| Scalar::Quoted(&text[range])),
+        _ => {
+            let start = cursor.at;
+            cursor.skip_value()?;
+            let plain = text[start..cursor.at].trim_ascii();
+            (plain != b"null").then_some(Scalar::Plain(plain))
+        }
+    }
+}
+
+/// A scalar as it stands in a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Scalar<'a> {
+    /// With its quotes and escapes.
+    Quoted(&'a [u8]),
+    Plain(&'a [u8]),
+}
+
 struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
@@ -273,6 +310,22 @@ mod tests {
     }
 
     #[test]
+    fn scalars_are_found_by_their_path() {
+        let text = br#"{"a":{"x":[{"b":"no"}],"b":"y\"es","n":12,"z":null},"b":true}"#;
+        let path = |names: &[&str]| names.iter().map(|name| Text::from(*name)).collect::<Vec<_>>();
+        let check = |names: &[&str], expected: Option<Scalar<'_>>| {
+            assert_eq!(scalar(text, &path(names)), expected, "{names:?}");
+        };
+        check(&["a", "b"], Some(Scalar::Quoted(br#""y\"es""#)));
+        check(&["a", "n"], Some(Scalar::Plain(b"12")));
+        check(&["b"], Some(Scalar::Plain(b"true")));
+        check(&["a", "z"], None);
+        check(&["a", "x"], None);
+        check(&["a", "missing"], None);
+        check(&["b", "deeper"], None);
+    }
+
+    #[test]
     fn the_body_starts_behind_version_and_kind() {
         let text = r#"{"apiVersion":"v1","kind":"A","metadata":{"name":"n"}}"#;
         let skim = skim(text.as_bytes()).unwrap();
@@ -288,7 +341,9 @@ mod tests {
         #[test]
         fn no_cut_makes_it_panic(cut in 0_usize..90) {
             let text = br#"{"apiVersion":"v1","kind":"A","metadata":{"labels":{"a":"b"},"name":"n","uid":"u"},"x":["]"]}"#;
-            let _ = skim(&text[..cut.min(text.len())]);
+            let text = &text[..cut.min(text.len())];
+            let _ = skim(text);
+            let _ = scalar(text, &["metadata".into(), "labels".into(), "a".into()]);
         }
     }
 }

@@ -3,11 +3,16 @@
 //! A watcher holds a cursor into its cache's ring. One that starts before the ring, or falls out of it,
 //! reads the store's history until it has caught up; it ends only when that history is gone too.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use store::{KeyRange, Revision, Watch, WatchMessage};
+use tokio::sync::futures::OwnedNotified;
 
 use crate::cache::{Cache, Change, Event, Objects, Tail};
+use crate::list::At;
 use crate::object::Object;
 use crate::{Error, Registry};
 
@@ -18,12 +23,15 @@ const BATCH_EVENTS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// With the objects there are now, which are at least this new, then the changes to them.
-    State(crate::list::At),
+    State(At),
     /// With the first change after this revision.
     After(Revision),
 }
 
 /// An open watch over all objects of a resource; the caller filters.
+///
+/// Polled by hand: thousands of these are woken by every change, and what they wait for stays in place
+/// between two changes.
 pub struct Watcher {
     registry: Arc<Registry>,
     cache: Arc<Cache>,
@@ -33,9 +41,14 @@ pub struct Watcher {
 }
 
 enum Source {
-    Ring(u64),
-    History(Box<dyn Watch>),
+    /// A cursor into the cache's ring, and the change that is waited for.
+    Ring(u64, Option<Pin<Box<OwnedNotified>>>),
+    /// The store's history, while its next message is awaited.
+    History(Pin<Box<dyn Future<Output = FromHistory> + Send>>),
 }
+
+/// A message of the history and the watch it came from; `None` when the ring reaches far enough after all.
+type FromHistory = (Option<Box<dyn Watch>>, Result<WatchMessage, Error>);
 
 impl Watcher {
     /// Opens a watch; with [`Start::State`], together with the state it begins from.
@@ -47,33 +60,29 @@ impl Watcher {
         match start {
             Start::State(at) => {
                 let applied = match at {
-                    crate::list::At::Any => registry.any_state(&cache).await?,
-                    crate::list::At::Fresh => registry.fresh(&cache).await?,
-                    crate::list::At::NotOlderThan(revision) | crate::list::At::Exactly(revision) => {
+                    At::Any => registry.any_state(&cache).await?,
+                    At::Fresh => registry.fresh(&cache).await?,
+                    At::NotOlderThan(revision) | At::Exactly(revision) => {
                         registry.any_state(&cache).await?;
                         registry.wait_for(revision).await?;
                         registry.applied()
                     }
                 };
                 let snapshot = cache.snapshot(applied);
-                let source = Source::Ring(snapshot.cursor);
+                let source = Source::Ring(snapshot.cursor, None);
                 let watcher = Watcher { registry, cache, source, seen: snapshot.revision };
                 Ok((watcher, Some((snapshot.objects, snapshot.revision))))
             }
             Start::After(revision) => {
                 registry.any_state(&cache).await?;
-                let source = Watcher::source(&registry, &cache, revision).await?;
+                let source = match cache.cursor_after(revision) {
+                    Some(cursor) => Source::Ring(cursor, None),
+                    None => {
+                        let keys = KeyRange::prefix(cache.prefix.clone());
+                        next_message(registry.store().watch(keys, revision).await?)
+                    }
+                };
                 Ok((Watcher { registry, cache, source, seen: revision }, None))
-            }
-        }
-    }
-
-    async fn source(registry: &Registry, cache: &Cache, after: Revision) -> Result<Source, Error> {
-        match cache.cursor_after(after) {
-            Some(cursor) => Ok(Source::Ring(cursor)),
-            None => {
-                let keys = KeyRange::prefix(cache.prefix.clone());
-                Ok(Source::History(registry.store().watch(keys, after).await?))
             }
         }
     }
@@ -83,27 +92,32 @@ impl Watcher {
         self.seen
     }
 
-    pub fn cache(&self) -> &Arc<Cache> {
-        &self.cache
-    }
-
     /// Waits for changes. Never returns an empty batch.
     ///
     /// Cancel safety: a dropped future loses nothing.
     pub async fn next(&mut self) -> Result<Vec<Arc<Event>>, Error> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// The changes since the last call, or the promise to wake the caller when there are some.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<Arc<Event>>, Error>> {
         loop {
             match &mut self.source {
-                Source::Ring(cursor) => {
-                    let changed = self.cache.changed();
-                    tokio::pin!(changed);
-                    changed.as_mut().enable();
+                Source::Ring(cursor, waiting) => {
+                    // Asked for before looking, so that no change falls between the two.
+                    let changed = waiting.get_or_insert_with(|| {
+                        let mut changed = Box::pin(self.cache.changed());
+                        changed.as_mut().enable();
+                        changed
+                    });
                     // Read before the ring: what has been applied by now and is not in the ring afterwards
                     // did not concern this resource.
                     let applied = self.registry.applied();
                     match self.cache.tail(*cursor, BATCH_EVENTS) {
                         Tail::Events(events) if events.is_empty() => {
                             self.seen = self.seen.max(applied);
-                            changed.await;
+                            ready!(changed.as_mut().poll(cx));
+                            *waiting = None;
                         }
                         Tail::Events(mut events) => {
                             *cursor += events.len() as u64;
@@ -111,41 +125,56 @@ impl Watcher {
                             events.retain(|event| event.revision > self.seen);
                             if let Some(last) = events.last() {
                                 self.seen = last.revision;
-                                return Ok(events);
+                                return Poll::Ready(Ok(events));
                             }
                         }
-                        Tail::FellBehind => {
-                            self.source = Watcher::source(&self.registry, &self.cache, self.seen).await?;
-                        }
+                        Tail::FellBehind => self.source = self.reopen(),
                     }
                 }
-                Source::History(watch) => {
-                    let message = watch.next().await?;
-                    if let Some(events) = self.take(message)? {
-                        return Ok(events);
+                Source::History(message) => {
+                    let (watch, message) = ready!(message.as_mut().poll(cx));
+                    let events = message.and_then(|message| self.take(message));
+                    match (self.cache.cursor_after(self.seen), watch) {
+                        (Some(cursor), _) => self.source = Source::Ring(cursor, None),
+                        (None, Some(watch)) => self.source = next_message(watch),
+                        (None, None) => self.source = self.reopen(),
+                    }
+                    if let Some(events) = events.transpose() {
+                        return Poll::Ready(events);
                     }
                 }
             }
         }
     }
 
-    /// Takes a message of the history, and goes back to the ring as soon as it reaches far enough.
+    /// Goes on from the store's history, behind what has been seen.
+    fn reopen(&self) -> Source {
+        let (registry, cache, seen) = (self.registry.clone(), self.cache.clone(), self.seen);
+        Source::History(Box::pin(async move {
+            let keys = KeyRange::prefix(cache.prefix.clone());
+            match registry.store().watch(keys, seen).await {
+                Ok(mut watch) => {
+                    let message = watch.next().await.map_err(Error::from);
+                    (Some(watch), message)
+                }
+                Err(error) => (None, Err(error.into())),
+            }
+        }))
+    }
+
+    /// The changes in a message of the history.
     fn take(&mut self, message: WatchMessage) -> Result<Option<Vec<Arc<Event>>>, Error> {
-        let events = match message {
+        match message {
             WatchMessage::Progress(revision) => {
                 self.seen = self.seen.max(revision);
-                None
+                Ok(None)
             }
             WatchMessage::Events(batch) => {
                 self.seen = batch.revision;
                 let events = batch.events.iter().map(|event| self.event(event, batch.revision));
-                Some(events.collect::<Result<Vec<_>, _>>()?)
+                events.collect::<Result<Vec<_>, _>>().map(Some)
             }
-        };
-        if let Some(cursor) = self.cache.cursor_after(self.seen) {
-            self.source = Source::Ring(cursor);
         }
-        Ok(events)
     }
 
     fn event(&self, event: &store::Event, revision: Revision) -> Result<Arc<Event>, Error> {
@@ -166,4 +195,11 @@ impl Watcher {
         };
         Ok(Arc::new(Event::new(change, revision, object, previous)))
     }
+}
+
+fn next_message(mut watch: Box<dyn Watch>) -> Source {
+    Source::History(Box::pin(async move {
+        let message = watch.next().await.map_err(Error::from);
+        (Some(watch), message)
+    }))
 }

@@ -6,6 +6,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/convert.go and defaulting/prune.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -225,7 +228,7 @@ fn address(props: &Props<'_>) -> usize {
 
 /// One step from the root of an object to the place of a default.
 #[derive(Clone, Copy)]
-enum Step<'a> {
+pub(crate) enum Step<'a> {
     Key(&'a str),
     Item,
 }
@@ -276,7 +279,8 @@ impl<'a> DefaultPruner<'a> {
     }
 }
 
-fn surround(steps: &[Step<'_>], leaf: Value) -> Value {
+/// An object that has nothing but `leaf` at the end of the steps.
+pub(crate) fn surround(steps: &[Step<'_>], leaf: Value) -> Value {
     steps.iter().rev().fold(leaf, |value, step| match step {
         Step::Key(key) => [(*key, value)].into_iter().collect::<Map>().into(),
         Step::Item => vec![value].into(),

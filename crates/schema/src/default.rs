@@ -5,6 +5,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/defaulting/algorithm.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use meta::{Map, Value};
 
 use crate::structural::{Facts, Members, Node, Schema};

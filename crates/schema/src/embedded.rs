@@ -2,6 +2,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/objectmeta/validation.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use meta::gvk::parse_api_version;
 use meta::object::{Malformed, MetaOwner, NamespaceRule, coerce, validate_object_meta};
 use meta::{FieldError, FieldPath, Map, Meta, Value, names};

@@ -11,13 +11,13 @@ mod net;
 mod numbers;
 mod text;
 mod time;
-mod uri;
 
 #[cfg(test)]
 mod tests;
 
 use meta::Text;
 
+use crate::go_url::Url;
 use crate::structural::Types;
 
 /// A format that a schema demands.
@@ -79,7 +79,7 @@ pub fn text_rule(spelled: &str) -> Option<fn(&str) -> bool> {
     };
     Some(match name {
         "bsonobjectid" => text::is_bson_object_id,
-        "uri" => uri::is_request_uri,
+        "uri" => |text| Url::parse_request(text).is_some(),
         "email" => email::is_address,
         "hostname" => net::is_hostname,
         "ipv4" => net::is_ipv4,

@@ -52,15 +52,25 @@ fn fail<T>(code: &'static str, expression: &str) -> Parsed<T> {
     Err(SyntaxError { code, expression: expression.to_owned() })
 }
 
-/// The expression in the syntax of `regex::bytes`, for asking whether a text contains a match.
-pub(crate) fn translate(source: &str) -> Parsed<String> {
+/// An expression in the syntax of `regex::bytes`, for asking whether a text contains a match.
+pub(crate) struct Translated {
+    pub(crate) text: String,
+    /// Roughly how many states its program has.
+    pub(crate) states: u64,
+}
+
+/// Translates an expression, or says why Go refuses it.
+pub(crate) fn translate(source: &str) -> Parsed<Translated> {
     let mut parser = Parser { source, rest: source, flags: Flags::default(), groups: vec![Group::default()] };
     let mut last_repeat = "";
     while !parser.rest.is_empty() {
         last_repeat = parser.step(last_repeat)?;
     }
     match parser.groups.len() {
-        1 => Ok(parser.groups.remove(0).finish().text),
+        1 => {
+            let Atom { text, states, .. } = parser.groups.remove(0).finish();
+            Ok(Translated { text, states })
+        }
         _ => fail("missing closing )", source),
     }
 }
@@ -77,6 +87,7 @@ struct Atom {
     text: String,
     /// The largest product of counted repetitions inside.
     weight: u32,
+    states: u64,
 }
 
 /// What is between two parentheses so far.
@@ -86,6 +97,7 @@ struct Group {
     before: String,
     current: Vec<Atom>,
     weight: u32,
+    states: u64,
     /// The flags to go back to.
     outer: Flags,
 }
@@ -95,12 +107,13 @@ impl Group {
         for atom in self.current.drain(..) {
             self.before.push_str(&atom.text);
             self.weight = self.weight.max(atom.weight);
+            self.states = self.states.saturating_add(atom.states);
         }
     }
 
     fn finish(mut self) -> Atom {
         self.end_alternative();
-        Atom { text: self.before, weight: self.weight.max(1) }
+        Atom { text: self.before, weight: self.weight.max(1), states: self.states }
     }
 }
 
@@ -133,7 +146,7 @@ impl<'a> Parser<'a> {
             b'.' => self.simple(1, if self.flags.dot_matches_newline { "(?s:.)" } else { "." }),
             b'[' => {
                 let (class, rest) = class::bracketed(before)?;
-                self.push(class::written(&class, self.flags.fold_case));
+                self.class(&class);
                 self.rest = rest;
             }
             operator @ (b'*' | b'+' | b'?') => {
@@ -166,19 +179,23 @@ impl<'a> Parser<'a> {
         self.groups.last_mut().expect("the outermost group is never closed")
     }
 
-    fn push(&mut self, text: String) {
-        self.group().current.push(Atom { text, weight: 1 });
+    fn push(&mut self, text: String, states: u64) {
+        self.group().current.push(Atom { text, weight: 1, states });
+    }
+
+    fn class(&mut self, class: &class::Class) {
+        self.push(class::written(class, self.flags.fold_case), class.states());
     }
 
     fn simple(&mut self, length: usize, text: &str) {
-        self.push(text.to_owned());
+        self.push(text.to_owned(), 20);
         self.rest = &self.rest[length..];
     }
 
     fn literal(&mut self, character: char) {
         let escaped = class::escaped(u32::from(character));
         let text = if self.flags.fold_case { format!("(?i:{escaped})") } else { escaped };
-        self.push(text);
+        self.push(text, 4);
     }
 
     /// Opens a group inside of which `flags` hold.
@@ -198,7 +215,7 @@ impl<'a> Parser<'a> {
         let group = self.groups.pop().expect("just counted");
         self.flags = group.outer;
         let atom = group.finish();
-        self.group().current.push(Atom { text: format!("(?:{})", atom.text), weight: atom.weight });
+        self.group().current.push(Atom { text: format!("(?:{})", atom.text), ..atom });
         self.rest = &self.rest[1..];
         Ok(())
     }
@@ -277,14 +294,14 @@ impl<'a> Parser<'a> {
             }
             _ => {
                 if let Some((class, rest)) = class::escaped_class(start)? {
-                    self.push(class::written(&class, self.flags.fold_case));
+                    self.class(&class);
                     self.rest = rest;
                     return Ok(());
                 }
                 let (code, rest) = class::escaped_code(start)?;
                 match char::from_u32(code) {
                     Some(character) => self.literal(character),
-                    None => self.push(class::NOTHING.to_owned()), // a lone surrogate is in no text
+                    None => self.push(class::NOTHING.to_owned(), 1), // a lone surrogate is in no text
                 }
                 self.rest = rest;
             }
@@ -303,7 +320,7 @@ impl<'a> Parser<'a> {
             return fail("missing argument to repetition operator", written);
         };
         if let Some(weight) = count.weight() {
-            atom.weight = weight * atom.weight;
+            atom.weight *= weight;
             if count.is_checked() && atom.weight > MAX_REPEAT {
                 return fail("invalid repeat count", written);
             }
@@ -311,6 +328,7 @@ impl<'a> Parser<'a> {
             atom.weight = 1;
         }
         atom.text = format!("(?:{}){}", atom.text, count.text());
+        atom.states = atom.states.saturating_add(1).saturating_mul(count.copies());
         self.rest = after;
         Ok(())
     }
@@ -343,6 +361,14 @@ impl Count {
             Count::Between(_, Some(0)) => None,
             Count::Between(_, Some(max)) => Some(max),
             Count::Between(min, None) => Some(min.max(1)),
+        }
+    }
+
+    /// How often the program holds what is inside.
+    fn copies(self) -> u64 {
+        match self {
+            Count::Operator(_) => 1,
+            Count::Between(min, max) => u64::from(max.unwrap_or(min).max(1)),
         }
     }
 

@@ -2,6 +2,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 use meta::wire::json;
@@ -103,7 +106,6 @@ impl Identity<'_> {
     /// Compounds are the same when they are written the same; scalars when type and value are.
     fn text(&self) -> String {
         match self {
-            Identity::Value(value @ (Value::Object(_) | Value::Array(_))) => json::to_string(value),
             Identity::Value(Value::Float(number)) => format!("f{number:?}"),
             Identity::Value(value) => json::to_string(value),
             Identity::Missing => "-".to_owned(),
@@ -116,9 +118,10 @@ impl Identity<'_> {
         match (self, other) {
             (Identity::Value(Value::String(left)), Identity::Value(Value::String(right))) => left == right,
             (Identity::Value(Value::Int(left)), Identity::Value(Value::Int(right))) => left == right,
-            (Identity::Value(Value::String(_)), Identity::Value(_)) => false,
             (Identity::Missing, Identity::Missing) => true,
-            (Identity::Missing, _) | (_, Identity::Missing) => false,
+            (Identity::Value(Value::String(_)), Identity::Value(_))
+            | (Identity::Missing, _)
+            | (_, Identity::Missing) => false,
             (Identity::Key(left, keys), Identity::Key(right, _)) => {
                 keys.iter().all(|key| match (left.get(key), right.get(key)) {
                     (Some(left), Some(right)) => same_json(left, right),

@@ -6,20 +6,25 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apis/apiextensions/v1/types_jsonschema.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use meta::{FieldError, FieldPath, Map, Value};
 
 /// How deep schemas may nest.
 ///
-/// DIFFERENCE: the reference has no limit but that of its stack and of a request's size.
-pub const MAX_DEPTH: usize = 200;
+/// DIFFERENCE: the reference has no limit but that of its stack and of a request's size. The deepest public
+/// definitions have about 20 levels.
+pub const MAX_DEPTH: usize = 100;
 
 /// How many schemas one definition's version may consist of.
 ///
-/// DIFFERENCE: the reference has no limit; the largest public definitions have about 20,000.
+/// DIFFERENCE: the reference has no limit; the largest public definitions have about 14,000.
 pub const MAX_NODES: usize = 200_000;
 
 /// One schema as written. Absent and empty are the same where Go's JSON makes no difference.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent keywords of the schema language")]
 pub struct Props<'a> {
     pub id: &'a str,
     pub schema: &'a str,
@@ -70,22 +75,23 @@ pub struct Props<'a> {
 }
 
 /// `items`: one schema for all, or one for each position.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Items<'a> {
     All(Box<Props<'a>>),
-    Each(Vec<Props<'a>>),
+    /// Refused by every definition, so kept as written for the message.
+    Each(Vec<Props<'a>>, &'a [Value]),
 }
 
 impl<'a> Items<'a> {
     pub fn single(&self) -> Option<&Props<'a>> {
         match self {
             Items::All(props) => Some(props),
-            Items::Each(_) => None,
+            Items::Each(..) => None,
         }
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum PropsOrBool<'a> {
     Bool(bool),
     Props(Box<Props<'a>>),
@@ -104,20 +110,20 @@ impl<'a> PropsOrBool<'a> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Dependency<'a> {
     Props(Box<Props<'a>>),
     Names(Vec<&'a str>),
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct ExternalDocs<'a> {
     pub description: &'a str,
     pub url: &'a str,
 }
 
 /// One entry of `x-kubernetes-validations`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct RuleProps<'a> {
     pub rule: &'a str,
     pub message: &'a str,
@@ -125,6 +131,51 @@ pub struct RuleProps<'a> {
     pub reason: Option<&'a str>,
     pub field_path: &'a str,
     pub optional_old_self: Option<bool>,
+}
+
+impl Props<'_> {
+    /// Calls `visit` with this schema and every schema inside it, the way the reference walks them.
+    pub fn each(&self, visit: &mut dyn FnMut(&Props<'_>)) {
+        visit(self);
+        match &self.items {
+            Some(Items::All(props)) => props.each(visit),
+            Some(Items::Each(list, _)) => list.iter().for_each(|props| props.each(visit)),
+            None => {}
+        }
+        for props in self.all_of.iter().chain(&self.any_of).chain(&self.one_of) {
+            props.each(visit);
+        }
+        if let Some(props) = &self.not {
+            props.each(visit);
+        }
+        for (_, props) in &self.properties {
+            props.each(visit);
+        }
+        if let Some(props) = self.additional_properties.as_ref().and_then(PropsOrBool::props) {
+            props.each(visit);
+        }
+        for (_, props) in &self.pattern_properties {
+            props.each(visit);
+        }
+        if let Some(props) = self.additional_items.as_ref().and_then(PropsOrBool::props) {
+            props.each(visit);
+        }
+        for (_, props) in &self.definitions {
+            props.each(visit);
+        }
+        for (_, dependency) in &self.dependencies {
+            if let Dependency::Props(props) = dependency {
+                props.each(visit);
+            }
+        }
+    }
+
+    /// Whether this schema or one inside it is as asked.
+    pub fn any(&self, mut holds: impl FnMut(&Props<'_>) -> bool) -> bool {
+        let mut found = false;
+        self.each(&mut |props| found = found || holds(props));
+        found
+    }
 }
 
 /// Reads a schema.
@@ -136,26 +187,27 @@ pub struct RuleProps<'a> {
 /// assert_eq!(props.properties[0].1.max_length, Some(3));
 /// ```
 pub fn props<'a>(value: &'a Value, path: &FieldPath<'_>) -> Result<Props<'a>, FieldError> {
-    Reader { nodes: 0 }.props(value, path, 0)
+    Reader { nodes: 0 }.props(value, path, 0).map_err(|error| *error)
 }
 
 struct Reader {
     nodes: usize,
 }
 
-type Read<T> = Result<T, FieldError>;
+/// Boxed, because it passes through every frame of the recursion.
+type Read<T> = Result<T, Box<FieldError>>;
 
 impl Reader {
     fn props<'a>(&mut self, value: &'a Value, path: &FieldPath<'_>, depth: usize) -> Read<Props<'a>> {
         self.nodes += 1;
         if depth > MAX_DEPTH {
-            return Err(FieldError::forbidden(path, format!("schemas may nest at most {MAX_DEPTH} levels")));
+            return refused(path, format!("schemas may nest at most {MAX_DEPTH} levels"));
         }
         if self.nodes > MAX_NODES {
-            return Err(FieldError::forbidden(path, format!("a schema may have at most {MAX_NODES} nodes")));
+            return refused(path, format!("a schema may have at most {MAX_NODES} nodes"));
         }
         let Some(map) = value.as_object() else {
-            return Err(wrong(path, value, "object"));
+            return wrong(path, value, "object");
         };
         let mut props = Props::default();
         for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
@@ -164,6 +216,7 @@ impl Reader {
         Ok(props)
     }
 
+    /// A field that holds schemas; the others are not this function's, whose frame recurs.
     fn field<'a>(
         &mut self,
         props: &mut Props<'a>,
@@ -174,34 +227,11 @@ impl Reader {
     ) -> Read<()> {
         let path = &parent.field(key);
         match key {
-            "id" => props.id = text(value, path)?,
-            "$schema" => props.schema = text(value, path)?,
-            "$ref" => props.reference = Some(text(value, path)?),
-            "description" => props.description = text(value, path)?,
-            "type" => props.type_name = text(value, path)?,
-            "format" => props.format = text(value, path)?,
-            "title" => props.title = text(value, path)?,
-            "default" => props.default = Some(value),
-            "maximum" => props.maximum = Some(number(value, path)?),
-            "exclusiveMaximum" => props.exclusive_maximum = boolean(value, path)?,
-            "minimum" => props.minimum = Some(number(value, path)?),
-            "exclusiveMinimum" => props.exclusive_minimum = boolean(value, path)?,
-            "maxLength" => props.max_length = Some(integer(value, path)?),
-            "minLength" => props.min_length = Some(integer(value, path)?),
-            "pattern" => props.pattern = text(value, path)?,
-            "maxItems" => props.max_items = Some(integer(value, path)?),
-            "minItems" => props.min_items = Some(integer(value, path)?),
-            "uniqueItems" => props.unique_items = boolean(value, path)?,
-            "multipleOf" => props.multiple_of = Some(number(value, path)?),
-            "enum" => props.one_of_values = Some(array(value, path)?),
-            "maxProperties" => props.max_properties = Some(integer(value, path)?),
-            "minProperties" => props.min_properties = Some(integer(value, path)?),
-            "required" => props.required = texts(value, path)?,
             "items" => props.items = Some(self.items(value, path, depth)?),
             "allOf" => props.all_of = self.list(value, path, depth)?,
             "oneOf" => props.one_of = self.list(value, path, depth)?,
             "anyOf" => props.any_of = self.list(value, path, depth)?,
-            "not" => props.not = Some(Box::new(self.props(value, path, depth + 1)?)),
+            "not" => props.not = Some(self.boxed(value, path, depth)?),
             "properties" => props.properties = self.map(value, path, depth)?,
             "additionalProperties" => props.additional_properties = Some(self.or_bool(value, path, depth)?),
             "patternProperties" => props.pattern_properties = self.map(value, path, depth)?,
@@ -211,43 +241,42 @@ impl Reader {
             }
             "additionalItems" => props.additional_items = Some(self.or_bool(value, path, depth)?),
             "definitions" => props.definitions = self.map(value, path, depth)?,
-            "externalDocs" => props.external_docs = Some(external_docs(value, path)?),
-            "example" => props.example = Some(value),
-            "nullable" => props.nullable = boolean(value, path)?,
-            "x-kubernetes-preserve-unknown-fields" => props.preserve_unknown = Some(boolean(value, path)?),
-            "x-kubernetes-embedded-resource" => props.embedded_resource = boolean(value, path)?,
-            "x-kubernetes-int-or-string" => props.int_or_string = boolean(value, path)?,
-            "x-kubernetes-list-map-keys" => props.list_map_keys = texts(value, path)?,
-            "x-kubernetes-list-type" => props.list_type = Some(text(value, path)?),
-            "x-kubernetes-map-type" => props.map_type = Some(text(value, path)?),
-            "x-kubernetes-validations" => props.rules = rules(value, path)?,
-            _ => {} // the decoder of definitions reports unknown fields
+            _ => return plain_field(props, key, value, path),
         }
         Ok(())
     }
 
     fn items<'a>(&mut self, value: &'a Value, path: &FieldPath<'_>, depth: usize) -> Read<Items<'a>> {
         match value {
-            Value::Array(_) => Ok(Items::Each(self.list(value, path, depth)?)),
-            _ => Ok(Items::All(Box::new(self.props(value, path, depth + 1)?))),
+            Value::Array(written) => Ok(Items::Each(self.list(value, path, depth)?, written)),
+            _ => Ok(Items::All(self.boxed(value, path, depth)?)),
         }
     }
 
     fn or_bool<'a>(&mut self, value: &'a Value, path: &FieldPath<'_>, depth: usize) -> Read<PropsOrBool<'a>> {
         match value {
             Value::Bool(allows) => Ok(PropsOrBool::Bool(*allows)),
-            _ => Ok(PropsOrBool::Props(Box::new(self.props(value, path, depth + 1)?))),
+            _ => Ok(PropsOrBool::Props(self.boxed(value, path, depth)?)),
+        }
+    }
+
+    /// A schema one level down. Schemas are large; boxing them here, out of line, keeps the frames of the recursion
+    /// small.
+    #[inline(never)]
+    fn boxed<'a>(&mut self, value: &'a Value, path: &FieldPath<'_>, depth: usize) -> Read<Box<Props<'a>>> {
+        match value {
+            Value::Null => Ok(Box::default()),
+            value => self.props(value, path, depth + 1).map(Box::new),
         }
     }
 
     fn list<'a>(&mut self, value: &'a Value, path: &FieldPath<'_>, depth: usize) -> Read<Vec<Props<'a>>> {
-        let items = array(value, path)?.iter().enumerate();
-        items
-            .map(|(index, item)| match item {
-                Value::Null => Ok(Props::default()),
-                item => self.props(item, &path.index(index), depth + 1),
-            })
-            .collect()
+        let written = array(value, path)?;
+        let mut list = Vec::with_capacity(written.len());
+        for (index, item) in written.iter().enumerate() {
+            list.push(*self.boxed(item, &path.index(index), depth)?);
+        }
+        Ok(list)
     }
 
     fn map<'a>(
@@ -256,13 +285,12 @@ impl Reader {
         path: &FieldPath<'_>,
         depth: usize,
     ) -> Read<Vec<(&'a str, Props<'a>)>> {
-        let members = object(value, path)?.iter();
-        members
-            .map(|(name, member)| match member {
-                Value::Null => Ok((name, Props::default())),
-                member => Ok((name, self.props(member, &path.key(name), depth + 1)?)),
-            })
-            .collect()
+        let written = object(value, path)?;
+        let mut map = Vec::with_capacity(written.len());
+        for (name, member) in written.iter() {
+            map.push((name, *self.boxed(member, &path.key(name), depth)?));
+        }
+        Ok(map)
     }
 
     fn dependencies<'a>(
@@ -277,12 +305,54 @@ impl Reader {
                 let path = &path.key(name);
                 let dependency = match member {
                     Value::Array(_) => Dependency::Names(texts(member, path)?),
-                    _ => Dependency::Props(Box::new(self.props(member, path, depth + 1)?)),
+                    _ => Dependency::Props(self.boxed(member, path, depth)?),
                 };
                 Ok((name, dependency))
             })
             .collect()
     }
+}
+
+/// A field that holds no schema.
+#[inline(never)]
+fn plain_field<'a>(props: &mut Props<'a>, key: &str, value: &'a Value, path: &FieldPath<'_>) -> Read<()> {
+    match key {
+        "id" => props.id = text(value, path)?,
+        "$schema" => props.schema = text(value, path)?,
+        "$ref" => props.reference = Some(text(value, path)?),
+        "description" => props.description = text(value, path)?,
+        "type" => props.type_name = text(value, path)?,
+        "format" => props.format = text(value, path)?,
+        "title" => props.title = text(value, path)?,
+        "default" => props.default = Some(value),
+        "maximum" => props.maximum = Some(number(value, path)?),
+        "exclusiveMaximum" => props.exclusive_maximum = boolean(value, path)?,
+        "minimum" => props.minimum = Some(number(value, path)?),
+        "exclusiveMinimum" => props.exclusive_minimum = boolean(value, path)?,
+        "maxLength" => props.max_length = Some(integer(value, path)?),
+        "minLength" => props.min_length = Some(integer(value, path)?),
+        "pattern" => props.pattern = text(value, path)?,
+        "maxItems" => props.max_items = Some(integer(value, path)?),
+        "minItems" => props.min_items = Some(integer(value, path)?),
+        "uniqueItems" => props.unique_items = boolean(value, path)?,
+        "multipleOf" => props.multiple_of = Some(number(value, path)?),
+        "enum" => props.one_of_values = Some(array(value, path)?),
+        "maxProperties" => props.max_properties = Some(integer(value, path)?),
+        "minProperties" => props.min_properties = Some(integer(value, path)?),
+        "required" => props.required = texts(value, path)?,
+        "externalDocs" => props.external_docs = Some(external_docs(value, path)?),
+        "example" => props.example = Some(value),
+        "nullable" => props.nullable = boolean(value, path)?,
+        "x-kubernetes-preserve-unknown-fields" => props.preserve_unknown = Some(boolean(value, path)?),
+        "x-kubernetes-embedded-resource" => props.embedded_resource = boolean(value, path)?,
+        "x-kubernetes-int-or-string" => props.int_or_string = boolean(value, path)?,
+        "x-kubernetes-list-map-keys" => props.list_map_keys = texts(value, path)?,
+        "x-kubernetes-list-type" => props.list_type = Some(text(value, path)?),
+        "x-kubernetes-map-type" => props.map_type = Some(text(value, path)?),
+        "x-kubernetes-validations" => props.rules = rules(value, path)?,
+        _ => {} // the decoder of definitions reports unknown fields
+    }
+    Ok(())
 }
 
 fn rules<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<Vec<RuleProps<'a>>> {
@@ -314,15 +384,15 @@ fn external_docs<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<ExternalDoc
 }
 
 fn text<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<&'a str> {
-    value.as_str().ok_or_else(|| wrong(path, value, "string"))
+    value.as_str().map_or_else(|| wrong(path, value, "string"), Ok)
 }
 
 fn boolean(value: &Value, path: &FieldPath<'_>) -> Read<bool> {
-    value.as_bool().ok_or_else(|| wrong(path, value, "boolean"))
+    value.as_bool().map_or_else(|| wrong(path, value, "boolean"), Ok)
 }
 
 fn integer(value: &Value, path: &FieldPath<'_>) -> Read<i64> {
-    value.as_int().ok_or_else(|| wrong(path, value, "integer"))
+    value.as_int().map_or_else(|| wrong(path, value, "integer"), Ok)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the reference keeps these numbers as float64")]
@@ -330,16 +400,16 @@ fn number(value: &Value, path: &FieldPath<'_>) -> Read<f64> {
     match value {
         Value::Int(number) => Ok(*number as f64),
         Value::Float(number) => Ok(*number),
-        _ => Err(wrong(path, value, "number")),
+        _ => wrong(path, value, "number"),
     }
 }
 
 fn array<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<&'a [Value]> {
-    value.as_array().ok_or_else(|| wrong(path, value, "array"))
+    value.as_array().map_or_else(|| wrong(path, value, "array"), Ok)
 }
 
 fn object<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<&'a Map> {
-    value.as_object().ok_or_else(|| wrong(path, value, "object"))
+    value.as_object().map_or_else(|| wrong(path, value, "object"), Ok)
 }
 
 fn texts<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<Vec<&'a str>> {
@@ -352,6 +422,11 @@ fn texts<'a>(value: &'a Value, path: &FieldPath<'_>) -> Read<Vec<&'a str>> {
         .collect()
 }
 
-fn wrong(path: &FieldPath<'_>, value: &Value, expected: &str) -> FieldError {
-    FieldError::type_invalid(path, value.type_name(), format!("must be of type {expected}"))
+fn wrong<T>(path: &FieldPath<'_>, value: &Value, expected: &str) -> Read<T> {
+    let detail = format!("must be of type {expected}");
+    Err(Box::new(FieldError::type_invalid(path, value.type_name(), detail)))
+}
+
+fn refused<T>(path: &FieldPath<'_>, detail: String) -> Read<T> {
+    Err(Box::new(FieldError::forbidden(path, detail)))
 }

@@ -1,6 +1,6 @@
 //! Regular expressions of schemas: Go's syntax and meaning, matched by the `regex` crate.
 //!
-//! A pattern is read once when a definition is compiled ([`crate::go_regex`] says whether Go would accept it and
+//! A pattern is read once when a definition is compiled (`go_regex.rs` says whether Go would accept it and
 //! what it means there) and becomes a program at its first use: programs are large and most patterns of most
 //! definitions are never asked.
 
@@ -15,6 +15,12 @@ use crate::go_regex;
 ///
 /// DIFFERENCE: Go bounds the number of repetitions to a total of 1000 and has no other limit.
 const PROGRAM_BYTES: usize = 32 << 20;
+
+/// How much one thread may remember of its searches with one pattern.
+const CACHE_BYTES: usize = 512 << 10;
+
+/// Below this many states a program is not built merely to see whether it is too large.
+const SURELY_SMALL: u64 = 20_000;
 
 /// One pattern of a schema.
 #[derive(Debug)]
@@ -33,7 +39,7 @@ impl PartialEq for Pattern {
 
 impl Pattern {
     pub fn new(source: &str) -> Self {
-        let translated = go_regex::translate(source).ok().map(String::into_boxed_str);
+        let translated = go_regex::translate(source).ok().map(|translated| translated.text.into_boxed_str());
         Pattern { source: source.into(), translated, program: OnceLock::new() }
     }
 
@@ -41,7 +47,9 @@ impl Pattern {
     pub fn error(source: &str) -> Option<String> {
         match go_regex::translate(source) {
             Err(error) => Some(error.to_string()),
-            Ok(translated) => build(&translated).err().map(|error| match error {
+            // What is translated always compiles, unless it is too large.
+            Ok(translated) if translated.states < SURELY_SMALL => None,
+            Ok(translated) => build(&translated.text).err().map(|error| match error {
                 regex::Error::CompiledTooBig(_) => "error parsing regexp: expression too large".to_owned(),
                 other => format!("error parsing regexp: {other}"),
             }),
@@ -68,5 +76,9 @@ impl Pattern {
 fn build(translated: &str) -> Result<Regex, regex::Error> {
     // Each level of Go's groups becomes two here.
     let nesting = u32::try_from(4 * go_regex::MAX_NESTING).unwrap_or(u32::MAX);
-    RegexBuilder::new(translated).size_limit(PROGRAM_BYTES).nest_limit(nesting).build()
+    RegexBuilder::new(translated)
+        .size_limit(PROGRAM_BYTES)
+        .dfa_size_limit(CACHE_BYTES)
+        .nest_limit(nesting)
+        .build()
 }

@@ -6,6 +6,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go and defaulting/prunenulls.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use meta::{FieldPath, Map, Value};
 
 use crate::structural::{Additional, Members, Node, Schema};
@@ -30,9 +33,13 @@ pub(crate) fn prune_defaults_in(object: &mut Value, root: &Node) {
     Pruner { unknown: None, drops_nulls: false }.resource(object, root, &FieldPath::ROOT);
 }
 
-/// Prunes a default value by the schema it belongs to; nulls stay.
-pub(crate) fn prune_default(value: &mut Value, node: &Node) {
-    Pruner { unknown: None, drops_nulls: false }.value(value, Some(node), &FieldPath::ROOT);
+/// Prunes a default value by the schema it belongs to; nulls stay. `is_resource` says whether it is a resource.
+pub(crate) fn prune_default(value: &mut Value, node: &Node, is_resource: bool) {
+    let mut pruner = Pruner { unknown: None, drops_nulls: false };
+    match value {
+        Value::Object(_) if is_resource => pruner.resource(value, node, &FieldPath::ROOT),
+        value => pruner.value(value, Some(node), &FieldPath::ROOT),
+    }
 }
 
 pub(crate) fn is_meta_field(name: &str) -> bool {

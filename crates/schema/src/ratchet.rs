@@ -5,6 +5,9 @@
 //!
 //! Upstream: apiserver/pkg/cel/common/equality.go and maplist.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 use meta::{Text, Value};

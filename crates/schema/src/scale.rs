@@ -2,6 +2,9 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/registry/customresource/validator.go, v1.36.
 
+#[cfg(test)]
+mod tests;
+
 use meta::{FieldError, FieldPath, Text, Value, go_fmt};
 
 /// The paths of a version's `subresources.scale`, as written.

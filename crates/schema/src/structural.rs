@@ -27,6 +27,7 @@ pub struct Schema {
 ///
 /// Invariant: `properties` is strictly ascending by name; `facts` describes the whole subtree.
 #[derive(Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent keywords of the schema language")]
 pub struct Node {
     /// The types a value may have; empty when the schema does not say.
     pub types: Types,

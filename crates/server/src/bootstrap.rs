@@ -7,7 +7,7 @@ use crate::Server;
 use crate::catalog::builtin::{IMMORTAL_NAMESPACES, NAMESPACE_FINALIZER};
 
 /// Makes the namespaces that always exist, unless they do.
-pub async fn make_namespaces(server: &Server) -> Result<(), registry::Error> {
+pub(crate) async fn make_namespaces(server: &Server) -> Result<(), registry::Error> {
     let catalog = server.catalog.load();
     let Some(namespaces) = catalog.resource("", "v1", "namespaces") else { return Ok(()) };
     server.registry.fresh(&namespaces.cache).await?;

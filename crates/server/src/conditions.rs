@@ -3,27 +3,29 @@
 use meta::{Map, Value};
 
 /// What is to be said.
-pub struct Condition<'a> {
+pub(crate) struct Condition<'a> {
     pub kind: &'a str,
-    pub status: bool,
+    /// `True`, `False` or `Unknown`.
+    pub status: &'a str,
     pub reason: &'a str,
     pub message: &'a str,
 }
 
 /// Whether an object's condition of this kind is true.
-pub fn is_true(object: &Value, kind: &str) -> bool {
-    find(object, kind).is_some_and(|condition| condition.get("status").and_then(Value::as_str) == Some("True"))
+pub(crate) fn is_true(object: &Value, kind: &str) -> bool {
+    find(object, kind)
+        .is_some_and(|condition| condition.get("status").and_then(Value::as_str) == Some("True"))
 }
 
 /// An object's condition of this kind.
-pub fn find<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+pub(crate) fn find<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     let conditions = object.at(&["status", "conditions"])?.as_array()?;
     conditions.iter().find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind))
 }
 
 /// Sets a condition. Its transition time moves only when its status does. Returns whether anything changed.
-pub fn set(object: &mut Value, condition: &Condition<'_>, now: &str) -> bool {
-    let status = if condition.status { "True" } else { "False" };
+pub(crate) fn set(object: &mut Value, condition: &Condition<'_>, now: &str) -> bool {
+    let status = condition.status;
     let old = find(object, condition.kind);
     let text = |key: &str| old.and_then(|old| old.get(key)).and_then(Value::as_str).unwrap_or_default();
     let same_status = text("status") == status;
@@ -42,6 +44,14 @@ pub fn set(object: &mut Value, condition: &Condition<'_>, now: &str) -> bool {
     .collect();
     put(object, condition.kind, Value::Object(new));
     true
+}
+
+/// Takes a condition away, if it is there.
+pub(crate) fn remove(object: &mut Value, kind: &str) {
+    let Some(Value::Object(status)) = object.get_mut("status") else { return };
+    if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
+        conditions.retain(|condition| condition.get("type").and_then(Value::as_str) != Some(kind));
+    }
 }
 
 fn put(object: &mut Value, kind: &str, condition: Value) {
@@ -68,12 +78,12 @@ mod tests {
     fn the_time_moves_only_with_the_status() {
         let mut object = Value::Object(Map::new());
         let ready = |status, reason| Condition { kind: "Ready", status, reason, message: "" };
-        assert!(set(&mut object, &ready(false, "A"), "t1"));
-        assert!(!set(&mut object, &ready(false, "A"), "t2"));
-        assert!(set(&mut object, &ready(false, "B"), "t3"));
+        assert!(set(&mut object, &ready("False", "A"), "t1"));
+        assert!(!set(&mut object, &ready("False", "A"), "t2"));
+        assert!(set(&mut object, &ready("False", "B"), "t3"));
         let since = |object: &Value| find(object, "Ready").unwrap().get("lastTransitionTime").cloned();
         assert_eq!(since(&object), Some("t1".into()));
-        assert!(set(&mut object, &ready(true, "B"), "t4"));
+        assert!(set(&mut object, &ready("True", "B"), "t4"));
         assert_eq!(since(&object), Some("t4".into()));
         assert!(is_true(&object, "Ready"));
     }

@@ -14,7 +14,7 @@ use crate::respond::{self, Body};
 use crate::verbs;
 
 /// What is asked, and how the answer may look.
-pub struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     pub info: &'a RequestInfo,
     pub formats: &'a Headers,
     pub headers: &'a HeaderMap,
@@ -22,16 +22,21 @@ pub struct Asked<'a> {
 }
 
 /// The version of Kubernetes whose API this is.
-pub const KUBERNETES_VERSION: &str = "v1.36.4";
+pub(crate) const KUBERNETES_VERSION: &str = "v1.36.4";
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Answers with a document, or with what the reference says of paths it does not know.
-pub fn answer(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
+pub(crate) fn answer(
+    server: &Server,
+    catalog: &Catalog,
+    asked: &Asked<'_>,
+) -> Result<Response<Body>, Status> {
     let path = asked.info.path.trim_end_matches('/');
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments.as_slice() {
         [] | [""] => Ok(plain(root_paths(catalog), asked)),
+        ["crest", "backup"] => asked.only_get().map(|()| respond::backup(server.registry.store().clone())),
         ["version"] => asked.only_get().map(|()| plain(version().into(), asked)),
         ["api"] => api(server, catalog, asked),
         ["apis"] => apis(catalog, asked),
@@ -62,7 +67,6 @@ impl Asked<'_> {
     fn known_tag(&self) -> Option<&str> {
         self.headers.get(header::IF_NONE_MATCH)?.to_str().ok()
     }
-
 }
 
 fn api(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
@@ -83,16 +87,30 @@ fn apis(catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> 
     Ok(plain(discovery::group_list(catalog), asked))
 }
 
-fn group_version(catalog: &Catalog, group: &str, version: &str, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
+fn group_version(
+    catalog: &Catalog,
+    group: &str,
+    version: &str,
+    asked: &Asked<'_>,
+) -> Result<Response<Body>, Status> {
     let Some(found) = catalog.group_version(group, version) else {
         let ours = catalog.group(group).is_some_and(|group| group.builtin);
-        return if ours && group.is_empty() { Err(verbs::not_found()) } else { Ok(respond::page_not_found()) };
+        return if ours && group.is_empty() {
+            Err(verbs::not_found())
+        } else {
+            Ok(respond::page_not_found())
+        };
     };
     asked.only_get()?;
     Ok(plain(discovery::resource_list(found), asked))
 }
 
-fn openapi_group(catalog: &Catalog, group: &str, version: &str, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
+fn openapi_group(
+    catalog: &Catalog,
+    group: &str,
+    version: &str,
+    asked: &Asked<'_>,
+) -> Result<Response<Body>, Status> {
     match catalog.group_version(group, version) {
         Some(found) => {
             let document = openapi::group_version(found);

@@ -18,7 +18,7 @@ struct Check {
 }
 
 /// The answer to a health or metrics path; `None` for every other path.
-pub async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body>> {
+pub(crate) async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body>> {
     let path = info.path.trim_end_matches('/');
     if path == "/metrics" {
         let text = server.metrics.exposition(server);
@@ -31,7 +31,9 @@ pub async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body
         Some(name) => match checks.iter().find(|candidate| candidate.name == name) {
             None => Some(respond::page_not_found()),
             Some(Check { failure: None, .. }) => Some(text(200, "ok")),
-            Some(Check { failure: Some(why), .. }) => Some(text(500, &format!("internal server error: {why}\n"))),
+            Some(Check { failure: Some(why), .. }) => {
+                Some(text(500, &format!("internal server error: {why}\n")))
+            }
         },
     }
 }
@@ -39,7 +41,9 @@ pub async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body
 /// The endpoint a path belongs to, and the one check it asks for.
 fn split(path: &str) -> Option<(&'static str, Option<&str>)> {
     for endpoint in ["healthz", "livez", "readyz"] {
-        let Some(rest) = path.strip_prefix('/').and_then(|path| path.strip_prefix(endpoint)) else { continue };
+        let Some(rest) = path.strip_prefix('/').and_then(|path| path.strip_prefix(endpoint)) else {
+            continue;
+        };
         if rest.is_empty() {
             return Some((endpoint, None));
         }
@@ -94,7 +98,11 @@ fn report(endpoint: &str, checks: &[Check], info: &RequestInfo) -> Response<Body
     }
     if !excluded.is_empty() {
         let quoted: Vec<String> = excluded.iter().map(|name| format!("\"{name}\"")).collect();
-        let _ = writeln!(lines, "warn: some health checks cannot be excluded: no matches for {}", quoted.join(", "));
+        let _ = writeln!(
+            lines,
+            "warn: some health checks cannot be excluded: no matches for {}",
+            quoted.join(", ")
+        );
     }
     if failed {
         return text(500, &format!("{lines}{endpoint} check failed\n"));

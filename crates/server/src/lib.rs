@@ -5,10 +5,11 @@
 
 mod bootstrap;
 pub mod catalog;
+mod coalesce;
 mod conditions;
 pub mod config;
-pub mod env;
 mod documents;
+pub mod env;
 mod health;
 mod limits;
 mod listen;

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::request::RequestInfo;
 
 /// Bounds on requests under way. Watches are counted by the connections they need.
-pub struct Limits {
+pub(crate) struct Limits {
     reading: Option<Semaphore>,
     writing: Option<Semaphore>,
     pub request_timeout: Duration,
@@ -19,10 +19,10 @@ pub struct Limits {
 }
 
 /// A place among the requests under way, given back when dropped.
-pub struct Place<'a>(#[expect(dead_code, reason = "held for its drop")] Option<SemaphorePermit<'a>>);
+pub(crate) struct Place<'a>(#[expect(dead_code, reason = "held for its drop")] Option<SemaphorePermit<'a>>);
 
 impl Limits {
-    pub fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         let semaphore = |limit: usize| (limit > 0).then(|| Semaphore::new(limit));
         Limits {
             reading: semaphore(config.max_requests_inflight),
@@ -33,7 +33,7 @@ impl Limits {
     }
 
     /// Takes a place, or refuses at once: waiting would only hide the overload.
-    pub fn enter(&self, info: &RequestInfo) -> Result<Place<'_>, Status> {
+    pub(crate) fn enter(&self, info: &RequestInfo) -> Result<Place<'_>, Status> {
         let semaphore = match info.verb {
             "watch" | "proxy" => None,
             "get" | "list" | "head" | "options" => self.reading.as_ref(),

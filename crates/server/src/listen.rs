@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::Server;
+use crate::coalesce::Coalescing;
 use crate::config::Config;
 use crate::pipeline::{self, Peer};
 use crate::pki::client_certs::{ClientRoots, PeerCertificate};
@@ -176,7 +177,7 @@ async fn serve_connection(
         let (server, peer) = (server.clone(), peer.clone());
         async move { Ok::<_, std::convert::Infallible>(pipeline::handle(server, peer, req).await) }
     });
-    let connection = shared.http.serve_connection(TokioIo::new(stream), service);
+    let connection = shared.http.serve_connection(TokioIo::new(Coalescing::new(stream)), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
     }

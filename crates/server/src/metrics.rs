@@ -20,13 +20,13 @@ use crate::Server;
 
 /// The upper ends of the buckets of request durations, in seconds.
 const DURATION_BUCKETS: [f64; 23] = [
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0,
-    30.0, 45.0, 60.0,
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
+    20.0, 30.0, 45.0, 60.0,
 ];
 
 /// What a request was about, as far as it may become a label.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Subject {
+pub(crate) struct Subject {
     pub verb: &'static str,
     pub group: Text,
     pub version: Text,
@@ -73,7 +73,7 @@ impl EncodeLabelValue for Label {
     }
 }
 
-pub struct Metrics {
+pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
@@ -88,7 +88,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let metrics = Metrics {
             registry: Registry::default(),
             requests: Family::default(),
@@ -128,23 +128,35 @@ impl Metrics {
             "Requests whose credentials nobody accepted",
             self.unauthorized.clone(),
         );
-        registry.register("crest_request_panics", "Requests that failed by a bug of the server", self.panics.clone());
-        registry.register("crest_store_revision", "The newest revision of the store", self.store_revision.clone());
-        registry.register("crest_store_commits", "Transactions committed since the start", self.store_commits.clone());
+        registry.register(
+            "crest_request_panics",
+            "Requests that failed by a bug of the server",
+            self.panics.clone(),
+        );
+        registry.register(
+            "crest_store_revision",
+            "The newest revision of the store",
+            self.store_revision.clone(),
+        );
+        registry.register(
+            "crest_store_commits",
+            "Transactions committed since the start",
+            self.store_commits.clone(),
+        );
         registry.register("crest_store_syncs", "Syncs to disk since the start", self.store_syncs.clone());
         registry.register("crest_store_size_bytes", "Size of the store on disk", self.store_bytes.clone());
         self
     }
 
     /// A request has begun. The guard tells when it is over.
-    pub fn request_started(&self, reads: bool) -> InFlight {
+    pub(crate) fn request_started(&self, reads: bool) -> InFlight {
         let request_kind = if reads { "readOnly" } else { "mutating" };
         let gauge = self.in_flight.get_or_create_owned(&KindLabel { request_kind });
         gauge.inc();
         InFlight(gauge)
     }
 
-    pub fn request_served(&self, subject: &Subject, code: u16, elapsed: Duration) {
+    pub(crate) fn request_served(&self, subject: &Subject, code: u16, elapsed: Duration) {
         let label = |text: &Text| Label(text.clone());
         let verb = reported_verb(subject.verb);
         let durations = DurationLabels {
@@ -173,21 +185,21 @@ impl Metrics {
     }
 
     /// A watch has been opened. The guard tells when it is closed.
-    pub fn watch_opened(&self) -> InFlight {
+    pub(crate) fn watch_opened(&self) -> InFlight {
         self.watches.inc();
         InFlight(self.watches.clone())
     }
 
-    pub fn unauthorized(&self) {
+    pub(crate) fn unauthorized(&self) {
         self.unauthorized.inc();
     }
 
-    pub fn panicked(&self) {
+    pub(crate) fn panicked(&self) {
         self.panics.inc();
     }
 
     /// Everything counted, as Prometheus reads it.
-    pub fn exposition(&self, server: &Server) -> String {
+    pub(crate) fn exposition(&self, server: &Server) -> String {
         let stats = server.registry.store().stats();
         self.store_revision.set(server.registry.applied().0);
         self.store_commits.set(stats.commits);
@@ -200,7 +212,7 @@ impl Metrics {
 }
 
 /// Counts something that is under way until it is dropped.
-pub struct InFlight(Gauge);
+pub(crate) struct InFlight(Gauge);
 
 impl Drop for InFlight {
     fn drop(&mut self) {

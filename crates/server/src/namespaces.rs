@@ -7,7 +7,7 @@ use crate::verbs::{Call, storage_status};
 /// Whether a namespace takes new objects: it must exist and not be on its way out.
 ///
 /// Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go, v1.36.
-pub async fn may_hold_new(call: &Call, namespace: &str, name: &str) -> Result<(), Status> {
+pub(crate) async fn may_hold_new(call: &Call, namespace: &str, name: &str) -> Result<(), Status> {
     let catalog = call.server.catalog.load();
     let Some(namespaces) = catalog.resource("", "v1", "namespaces") else { return Ok(()) };
     call.server.registry.fresh(&namespaces.cache).await.map_err(|error| storage_status(error, call))?;

@@ -9,7 +9,7 @@ use meta::wire::negotiate::{
 
 use crate::catalog::Resource;
 use crate::request::Query;
-use crate::verbs::table::{Include, TableOptions};
+use crate::verbs::table::{self, Include, TableOptions};
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,12 +108,17 @@ fn table_options(version: &str, query: &Query) -> Result<TableOptions, Status> {
             return Err(Status::invalid(&kind, "", &[error]));
         }
     };
-    Ok(TableOptions { api_version: format!("meta.k8s.io/{version}"), include })
+    Ok(TableOptions {
+        api_version: format!("meta.k8s.io/{version}"),
+        include,
+        headers: table::Headers::Shown,
+    })
 }
 
 /// The form of a failure or a document: only the encoding counts, and there is always one.
 pub fn media(headers: &Headers, query: &Query) -> Media {
-    let plain = Endpoint { media_types: &WRITTEN, plain: &WRITTEN, conversions: Conversions::MetadataAndTable };
+    let plain =
+        Endpoint { media_types: &WRITTEN, plain: &WRITTEN, conversions: Conversions::MetadataAndTable };
     let accepted = negotiate::negotiate(&headers.accept, &plain);
     let pretty = negotiate::is_pretty(query.get("pretty"), &headers.user_agent);
     match accepted {
@@ -158,7 +163,7 @@ impl Output {
         match &self.shown {
             Shown::Whole => api_version.into(),
             Shown::Metadata => "metadata".into(),
-            Shown::Table(options) => format!("{api_version} {} {:?}", options.api_version, options.include).into(),
+            Shown::Table(options) => format!("{api_version} {options:?}").into(),
         }
     }
 }

@@ -22,20 +22,20 @@ use meta::status::{Status, StatusDetails};
 use crate::Server;
 use crate::catalog::{Catalog, Resource};
 use crate::metrics::Subject;
-use crate::pki::client_certs::PeerCertificate;
 use crate::negotiate::{self, Headers, Media};
+use crate::pki::client_certs::PeerCertificate;
 use crate::request::{self, Method, RequestInfo};
 use crate::respond::{self, Body};
 use crate::verbs::{self, Call, Warnings};
 use crate::{documents, health};
 
 /// What a connection knows of its peer.
-pub struct Peer {
+pub(crate) struct Peer {
     pub certificate: Option<PeerCertificate>,
 }
 
 /// Serves one request and never fails: whatever happens becomes an answer.
-pub async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<Incoming>) -> Response<Body> {
     let started = Instant::now();
     let audit_id = audit_id(&server, req.headers());
     let warnings = Warnings::default();
@@ -51,12 +51,17 @@ pub async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<Incoming>
             let what = what.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
             tracing::error!(path = seen.path, panic = what, "a request panicked");
             server.metrics.panicked();
-            respond::status(&Status::internal_error("the server failed on this request; its log says why"), Media::Json)
+            respond::status(
+                &Status::internal_error("the server failed on this request; its log says why"),
+                Media::Json,
+            )
         }
     };
     respond::add_warnings(&mut response, &warnings.take());
     respond::set_header(&mut response, "audit-id", &audit_id);
-    response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
     let code = response.status().as_u16();
     drop(in_flight);
     server.metrics.request_served(&seen.subject, code, started.elapsed());
@@ -186,7 +191,9 @@ fn read_headers(headers: &HeaderMap) -> Headers {
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let value = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| value.split(',').any(|coding| coding.split(';').next().is_some_and(|name| name.trim() == "gzip")))
+    value.is_some_and(|value| {
+        value.split(',').any(|coding| coding.split(';').next().is_some_and(|name| name.trim() == "gzip"))
+    })
 }
 
 /// The client's own id of the request if it gave one, else a new one.
@@ -239,7 +246,7 @@ fn attributes(user: auth::User, info: &RequestInfo) -> Attributes {
 }
 
 /// A refusal of the authorizer as the client reads it.
-pub fn refused(refusal: &Refusal) -> Status {
+pub(crate) fn refused(refusal: &Refusal) -> Status {
     match refusal {
         Refusal::Forbidden(forbidden) => {
             let details = forbidden.details();
@@ -271,12 +278,13 @@ enum Unknown {
 fn resolve(catalog: &Catalog, info: &RequestInfo) -> Result<Arc<Resource>, Unknown> {
     let Some(target) = &info.resource else { return Err(Unknown::Page) };
     let Some(group) = catalog.group(&target.group) else { return Err(Unknown::Page) };
-    let not_found = || if group.builtin { Unknown::Status(Box::new(verbs::not_found())) } else { Unknown::Page };
+    let not_found =
+        || if group.builtin { Unknown::Status(Box::new(verbs::not_found())) } else { Unknown::Page };
     let found = catalog.resource(&target.group, &target.version, &target.resource).ok_or_else(not_found)?;
     // A resource of the cluster is not found below a namespace, nor one object of a namespace without it.
     let in_namespace = !target.namespace.is_empty() && target.resource != "namespaces";
-    let misplaced = in_namespace && !found.namespaced
-        || !in_namespace && found.namespaced && target.name_from_path;
+    let misplaced =
+        in_namespace && !found.namespaced || !in_namespace && found.namespaced && target.name_from_path;
     if misplaced || target.has_more_segments {
         return Err(not_found());
     }
@@ -286,7 +294,8 @@ fn resolve(catalog: &Catalog, info: &RequestInfo) -> Result<Arc<Resource>, Unkno
 /// Reads a body up to the limit.
 async fn read_body(server: &Server, body: Incoming) -> Result<Bytes, Status> {
     let limit = server.limits.body_bytes;
-    let collected = tokio::time::timeout(server.limits.request_timeout, Limited::new(body, limit).collect()).await;
+    let collected =
+        tokio::time::timeout(server.limits.request_timeout, Limited::new(body, limit).collect()).await;
     match collected {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {

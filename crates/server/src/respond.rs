@@ -7,7 +7,7 @@ use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::Frame;
@@ -17,6 +17,8 @@ use jiff::Timestamp;
 use meta::status::Status;
 use meta::{Value, wire};
 use registry::Object;
+use store::Store;
+use store::backup::Backup;
 
 use crate::catalog::Resource;
 use crate::catalog::discovery::Document;
@@ -24,7 +26,7 @@ use crate::negotiate::{Media, Output, Shown};
 use crate::verbs::{Answer, ListAnswer, table};
 
 /// The body of every response.
-pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Bound: bytes of a list that are encoded at once.
 const LIST_CHUNK_BYTES: usize = 128 * 1024;
@@ -34,32 +36,26 @@ const GZIP_MIN_BYTES: usize = 128 * 1024;
 const GZIP_LEVEL: u32 = 1;
 
 /// What a response is made with.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     pub resource: &'a Arc<Resource>,
     pub now: Timestamp,
     pub gzip: bool,
 }
 
 /// The response to a verb.
-pub fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, Status> {
+pub(crate) fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, Status> {
     match answer {
         Answer::Object { code, object, output } => Ok(object_response(code, &object, &output, context)),
         Answer::Value { code, value, output } => {
             let shown = match &output.shown {
                 Shown::Whole => value,
-                Shown::Metadata => table::reduce(value),
+                Shown::Metadata => table::reduce(value, "meta.k8s.io/v1"),
                 Shown::Table(options) => table::of_value(context.resource, value, options, context.now),
             };
             Ok(bytes(code, output.content_type(), encode(&shown, output.media), context.gzip))
         }
         Answer::List { list, output } => Ok(list_response(list, &output, context)),
-        Answer::Watch(watch) => {
-            let chunks = stream::unfold(watch, |mut watch| async move {
-                let chunk = watch.next_chunk().await?;
-                Some((chunk, watch))
-            });
-            Ok(streaming("application/json", chunks))
-        }
+        Answer::Watch(watch) => Ok(streaming("application/json", *watch)),
     }
 }
 
@@ -74,7 +70,8 @@ fn object_response(code: u16, object: &Object, output: &Output, context: &Contex
         (shown, media) => {
             let parsed = wire::json::parse(&object.with_api_version(&api_version));
             let value = parsed.map(|parsed| parsed.value).unwrap_or_default();
-            let value = if *shown == Shown::Metadata { table::reduce(value) } else { value };
+            let value =
+                if *shown == Shown::Metadata { table::reduce(value, "meta.k8s.io/v1") } else { value };
             encode(&value, media)
         }
     };
@@ -101,7 +98,8 @@ fn encode(value: &Value, media: Media) -> Bytes {
 
 fn list_response(list: ListAnswer, output: &Output, context: &Context<'_>) -> Response<Body> {
     let resource = context.resource;
-    let metadata = list.metadata(resource.habits.untyped_lists);
+    let is_table = matches!(output.shown, Shown::Table(_));
+    let metadata = list.metadata(resource.habits.untyped_lists && !is_table);
     if let Shown::Table(options) = &output.shown {
         let objects: Vec<&Object> = list.objects.iter().map(AsRef::as_ref).collect();
         let table = table::of_objects(resource, &objects, options, context.now, Some(metadata));
@@ -259,7 +257,11 @@ impl<I: Iterator<Item = Vec<u8>>> Iterator for Gzip<I> {
 /// A response with a body that is at hand.
 fn bytes(code: u16, content_type: &'static str, body: Bytes, gzip: bool) -> Response<Body> {
     let compress = gzip && body.len() >= GZIP_MIN_BYTES;
-    let body = if compress { Gzip::new(std::iter::once(body.to_vec())).flatten().collect::<Vec<u8>>().into() } else { body };
+    let body = if compress {
+        Gzip::new(std::iter::once(body.to_vec())).flatten().collect::<Vec<u8>>().into()
+    } else {
+        body
+    };
     let mut response = plain(code, content_type, body);
     if compress {
         mark_gzip(&mut response);
@@ -285,8 +287,32 @@ fn streaming<C: Into<Bytes>>(
     response
 }
 
+/// A backup of everything, made as it is sent. One that fails half-way ends without its footer, by which the
+/// reader notices.
+pub(crate) fn backup(store: Arc<dyn Store>) -> Response<Body> {
+    let pieces = stream::unfold(Stage::Waiting(store), |stage| async move {
+        let mut backup = match stage {
+            Stage::Waiting(store) => Backup::start(store).await.map_err(log_broken_backup).ok()?,
+            Stage::Running(backup) => *backup,
+        };
+        let piece = backup.next().await.map_err(log_broken_backup).ok()??;
+        Some((piece, Stage::Running(Box::new(backup))))
+    });
+    streaming("application/octet-stream", pieces)
+}
+
+enum Stage {
+    Waiting(Arc<dyn Store>),
+    Running(Box<Backup>),
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn log_broken_backup(error: store::Error) {
+    tracing::error!(error = &error as &dyn std::error::Error, "a backup broke off");
+}
+
 /// A response with these bytes.
-pub fn plain(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+pub(crate) fn plain(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Full::new(body.into()).boxed_unsync());
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -294,15 +320,16 @@ pub fn plain(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> R
 }
 
 /// A document with a tag, or the news that the client has it already.
-pub fn document(
+pub(crate) fn document(
     document: &Document,
     content_type: &'static str,
     if_none_match: Option<&str>,
     gzip: bool,
 ) -> Response<Body> {
     let quoted = format!("\"{}\"", document.etag);
-    let known = if_none_match
-        .is_some_and(|tags| tags.split(',').any(|tag| tag.trim().trim_start_matches("W/") == quoted || tag.trim() == "*"));
+    let known = if_none_match.is_some_and(|tags| {
+        tags.split(',').any(|tag| tag.trim().trim_start_matches("W/") == quoted || tag.trim() == "*")
+    });
     let mut response = if known {
         let mut response = Response::new(Full::default().boxed_unsync());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -318,7 +345,7 @@ pub fn document(
 }
 
 /// A failure, or the confirmation of a deletion.
-pub fn status(status: &Status, media: Media) -> Response<Body> {
+pub(crate) fn status(status: &Status, media: Media) -> Response<Body> {
     let content_type = match media {
         Media::Yaml => "application/yaml",
         Media::Json | Media::PrettyJson => "application/json",
@@ -332,7 +359,7 @@ pub fn status(status: &Status, media: Media) -> Response<Body> {
 }
 
 /// What the reference's router says of paths it does not know.
-pub fn page_not_found() -> Response<Body> {
+pub(crate) fn page_not_found() -> Response<Body> {
     let mut response = plain(404, "text/plain; charset=utf-8", "404 page not found\n");
     let no_sniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, no_sniff);
@@ -347,7 +374,7 @@ const WARNING_MAX_BYTES: usize = 256;
 /// Adds the warnings, each as a header of its own.
 ///
 /// Upstream: apiserver/pkg/endpoints/filters/warning.go, v1.36.
-pub fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
+pub(crate) fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
     let total: usize = warnings.iter().map(String::len).sum();
     let shorten = total > WARNINGS_MAX_BYTES;
     let mut sent = 0;
@@ -369,15 +396,8 @@ pub fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
 }
 
 /// A header that is no constant of the HTTP library.
-pub fn set_header(response: &mut Response<Body>, name: &'static str, value: &str) {
+pub(crate) fn set_header(response: &mut Response<Body>, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(HeaderName::from_static(name), value);
     }
-}
-
-/// The last resort of a body that must be given: nothing.
-pub fn empty(code: u16) -> Response<Body> {
-    let mut response = Response::new(Full::new(BytesMut::new().freeze()).boxed_unsync());
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
 }

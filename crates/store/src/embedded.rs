@@ -15,6 +15,7 @@ mod published;
 mod queue;
 mod reader;
 mod record;
+mod restore;
 mod schema;
 mod sweep;
 mod wal;
@@ -26,10 +27,13 @@ use std::{fs::File, path::Path, sync::Arc, thread, time::Duration};
 use parking_lot::Mutex;
 use rusqlite::{ErrorCode, OpenFlags};
 
-pub use self::open::OpenError;
 use self::{
     committer::Committer, counters::Counters, open::Files, published::Published, queue::Queue,
     reader::Readers, wal::WriteAheadLog, watch::EmbeddedWatch,
+};
+pub use self::{
+    open::OpenError,
+    restore::{RestoreError, restore},
 };
 use crate::{
     BoxFuture, Clock, Committed, Error, KeyRange, MAX_VALUE_BYTES, Observer, Range, RangeResult, Result,
@@ -47,6 +51,9 @@ pub struct Options {
     pub housekeeping: Duration,
     /// Pages that the engine keeps in memory for the writer; each reader has a quarter of it.
     pub cache_bytes: usize,
+    /// The log is copied into the database when it is longer. It may grow to a few times as much
+    /// under load or while something long is read.
+    pub log_bytes: usize,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -57,11 +64,14 @@ impl Default for Options {
             keep_history: Duration::from_mins(5),
             housekeeping: Duration::from_secs(1),
             cache_bytes: 4 << 20,
+            log_bytes: 6 << 20,
             clock: Arc::new(SystemClock),
         }
     }
 }
 
+/// A checkpoint reads each page once.
+const CHECKPOINT_CACHE_BYTES: usize = 64 << 10;
 /// Threads that read; more than one so that a long range does not hold up a watch.
 const READERS: usize = 2;
 
@@ -92,14 +102,16 @@ impl EmbeddedStore {
         let mut opened = open::open(dir, options.cache_bytes)?;
         let engine = |error| opened.files.engine(error);
         let published = Arc::new(Published::new(opened.current, opened.compacted));
+        let connect = |cache_bytes| {
+            schema::connect(&opened.files.database(), cache_bytes, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        };
         let connect_reader = |_| {
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-            let connection = schema::connect(&opened.files.database(), options.cache_bytes / 4, flags)?;
+            let connection = connect(options.cache_bytes / 4)?;
             connection.pragma_update(None, "query_only", true)?;
             Ok(connection)
         };
         let connections = (0..READERS).map(connect_reader).collect::<Result<_, _>>().map_err(engine)?;
-        let log = WriteAheadLog::follow(&mut opened.writer).map_err(engine)?;
+        let helper = connect(CHECKPOINT_CACHE_BYTES).map_err(engine)?;
         let readers = Readers::start(connections, &published).map_err(|error| opened.files.io(error))?;
         let shared = Arc::new(Shared {
             options,
@@ -109,10 +121,21 @@ impl EmbeddedStore {
             readers,
             counters: Counters::default(),
         });
+        let queue = Arc::downgrade(&shared);
+        let failed = move |error: rusqlite::Error| {
+            if let Some(shared) = queue.upgrade()
+                && !committer::passes(&error)
+            {
+                shared.queue.poison(Arc::new(failure(error)));
+            }
+        };
+        let engine = |error| shared.files.engine(error);
+        let log = WriteAheadLog::follow(&mut opened.writer, shared.options.log_bytes, helper, failed);
+        let log = log.map_err(engine)?;
         let committer = Committer::new(opened.writer, Arc::clone(&shared), opened.watermark, log);
-        let committer = committer.map_err(|error| opened.files.engine(error))?;
+        let committer = committer.map_err(engine)?;
         let thread = thread::Builder::new().name("store-commit".into()).spawn(move || committer.run());
-        let thread = thread.map_err(|error| opened.files.io(error))?;
+        let thread = thread.map_err(|error| shared.files.io(error))?;
         Ok(Self { shared, committer: Mutex::new(Some(thread)), lock: Mutex::new(Some(opened.lock)) })
     }
 
@@ -154,7 +177,7 @@ impl Store for EmbeddedStore {
     }
 
     fn current(&self) -> BoxFuture<'_, Result<Revision>> {
-        Box::pin(async move { Ok(self.shared.published.current()) })
+        Box::pin(async move { self.shared.published.current_if_open().ok_or_else(Error::closed) })
     }
 
     fn compact(&self, oldest: Revision) -> BoxFuture<'_, Result<()>> {
@@ -170,6 +193,7 @@ impl Store for EmbeddedStore {
         let (current, compacted) = (published.current(), published.compacted());
         Stats {
             current,
+            writable: self.shared.queue.is_open(),
             compacted,
             history: current.0 - compacted.0.min(current.0),
             watches: published.watches() as u64,

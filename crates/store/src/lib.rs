@@ -29,6 +29,7 @@
 //! # Ok::<(), store::Error>(()) }).unwrap();
 //! ```
 
+pub mod backup;
 mod clock;
 #[cfg(feature = "testing")]
 pub mod conformance;

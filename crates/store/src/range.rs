@@ -117,7 +117,8 @@ pub struct RangeResult {
     pub kvs: Vec<KeyValue>,
     /// Whether the limit cut off further keys.
     pub more: bool,
-    /// How many keys the whole range holds at that revision, whatever the limit.
+    /// How many keys the whole range holds at that revision: exact for [`What::Count`] and when
+    /// nothing was cut off, else a lower bound. Counting costs time in proportion to the range.
     pub count: u64,
     /// The revision of the store when it was read, not the one asked for. A read of the newest
     /// state is a read at this revision: pages that follow ask for it.

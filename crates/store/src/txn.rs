@@ -117,6 +117,9 @@ impl Txn {
         if self.writes.iter().map(Write::size).sum::<usize>() > limit {
             return Err(Error::TooLarge { limit });
         }
+        if self.writes.len() > MAX_WRITES {
+            return Err(Error::Invalid("too many writes in one transaction"));
+        }
         if self.writes_a_key_twice() {
             return Err(Error::Invalid("a key is written twice in one transaction"));
         }
@@ -135,6 +138,8 @@ impl Txn {
     }
 }
 
+/// Bound: the writes of one transaction, so that they can be numbered in 16 bits.
+const MAX_WRITES: usize = 1 << 16;
 /// The longest key. A Kubernetes path of group, resource, namespace and name stays below 1 KiB.
 const MAX_KEY_BYTES: usize = 32 * 1024;
 

@@ -67,13 +67,14 @@ impl EmbeddedBackend {
             housekeeping: HOUSEKEEPING,
             ..embedded::Options::default()
         };
-        self.store = Some(Arc::new(EmbeddedStore::open(self.dir.path(), options).unwrap()));
+        self.store = Some(Arc::new(EmbeddedStore::open(self.dir.path(), options).expect("it opens")));
     }
 }
 
 impl Factory for Embedded {
     fn make(&self) -> BoxFuture<'_, Box<dyn Backend>> {
-        let mut backend = EmbeddedBackend { dir: TempDir::new().unwrap(), store: None, clock: clock() };
+        let mut backend =
+            EmbeddedBackend { dir: TempDir::new().expect("a directory"), store: None, clock: clock() };
         backend.open();
         Box::pin(async { Box::new(backend) as Box<dyn Backend> })
     }
@@ -81,7 +82,7 @@ impl Factory for Embedded {
 
 impl Backend for EmbeddedBackend {
     fn store(&self) -> Arc<dyn Store> {
-        Arc::clone(self.store.as_ref().unwrap()) as Arc<dyn Store>
+        Arc::clone(self.store.as_ref().expect("it is open")) as Arc<dyn Store>
     }
 
     fn advance(&mut self, by: Duration) -> BoxFuture<'_, ()> {
@@ -92,7 +93,7 @@ impl Backend for EmbeddedBackend {
     fn reopen(&mut self) -> BoxFuture<'_, bool> {
         Box::pin(async {
             if let Some(store) = self.store.take() {
-                store.close().await.unwrap();
+                store.close().await.expect("it closes");
             }
             self.open();
             true

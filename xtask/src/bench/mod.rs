@@ -6,13 +6,13 @@
 mod cases;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use pico_args::Arguments;
 use serde_json::Value;
 
@@ -147,13 +147,13 @@ impl Bench<'_> {
                 Place::Itself => self.start(case, &progress),
                 Place::Fresh => self.server().and_then(|server| self.measure(case, &server, &progress)),
                 Place::Populate => self.server().and_then(|server| {
-                    let line = self.measure(case, &server, &progress);
+                    let line = self.measure(case, &server, &progress)?;
                     populated = Some(server);
-                    line
+                    Ok(line)
                 }),
                 Place::Populated => match &populated {
                     Some(server) => self.measure(case, server, &progress),
-                    None => Err(anyhow::anyhow!("there are no objects")),
+                    None => Err(anyhow!("there are no objects to work on")),
                 },
             };
             match outcome {
@@ -182,8 +182,8 @@ impl Bench<'_> {
     fn measure(&self, case: &Case, server: &Server, progress: &Progress) -> Result<Value> {
         let mut command = self.load(case);
         command.args(["--server", &server.url, "--pid", &server.id().to_string()]);
-        let line = last_object(command, progress);
-        line.with_context(|| format!("the server wrote:\n{}", server.log()))
+        last_object(command, progress)
+            .map_err(|error| anyhow!("{error:#}\nthe server wrote:\n{}", server.log()))
     }
 
     /// The generator starts and ends the server itself, on a port that was free a moment ago.
@@ -227,9 +227,21 @@ fn last_object(command: Command, progress: &Progress) -> Result<Value> {
     let finished = process::run(command, |line| progress.note(line))?;
     let line = finished.output.lines().rev().find(|line| line.starts_with('{'));
     match line.and_then(|line| serde_json::from_str(line).ok()) {
-        Some(object) if finished.status.success() => Ok(object),
-        _ => bail!("{}", last_lines(&finished.output, 15)),
+        Some(object) if finished.status.success() && is_worth_something(&object) => Ok(object),
+        _ => bail!("{}", last_lines(&distinct_lines(&finished.output), 15)),
     }
+}
+
+/// A thousand workers may all complain about the same thing.
+fn distinct_lines(text: &str) -> String {
+    let mut seen = BTreeSet::new();
+    text.lines().filter(|line| !line.is_empty() && seen.insert(*line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Refusals are cheap: a run with more than a few measures something else.
+fn is_worth_something(line: &Value) -> bool {
+    let count = |key: &str| line[key].as_u64().unwrap_or(0);
+    count("errors") * 100 <= count("ops")
 }
 
 fn case_name(line: &Value) -> String {
@@ -272,5 +284,22 @@ mod tests {
                 .contains("cannot connect")
         );
         assert!(check("echo nothing").is_err());
+    }
+
+    #[test]
+    fn the_same_complaint_is_shown_once() {
+        assert_eq!(
+            check("echo bad; echo worse; echo; echo bad; exit 1").unwrap_err().to_string(),
+            "bad\nworse"
+        );
+    }
+
+    #[test]
+    fn a_run_of_errors_is_no_result() {
+        let check = |ops, errors| {
+            check(&format!("echo '{{\"case\":\"a\",\"ops\":{ops},\"errors\":{errors}}}'")).is_ok()
+        };
+        assert!(check(1000, 0) && check(1000, 10));
+        assert!(!check(1000, 11) && !check(0, 1));
     }
 }

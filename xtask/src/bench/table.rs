@@ -13,6 +13,8 @@ enum Metric {
     Cpu,
     /// Growth of resident memory over the run, per operation, in KB.
     MemoryPerOperation,
+    /// Events that a watcher did not get once and in order.
+    WatchFaults,
 }
 
 /// What a number should be.
@@ -127,9 +129,9 @@ const ROWS: [Row; 23] = [
         goal: Goal::AtMost(4.0),
     },
     Row {
-        work: "watch, events lost",
+        work: "watch, events lost, doubled, reordered",
         case: "watch/w1000/max",
-        metric: Metric::At(&["lost"]),
+        metric: Metric::WatchFaults,
         unit: "",
         scale: 1.0,
         reference: 0.0,
@@ -144,6 +146,10 @@ impl Metric {
         match self {
             Self::At(path) => path.iter().try_fold(line, |value, key| value.get(key))?.as_f64(),
             Self::Cpu => line["server_cpu_us_per_op"].as_f64(),
+            Self::WatchFaults => ["lost", "duplicate", "out_of_order"]
+                .iter()
+                .map(|fault| line[fault].as_f64())
+                .sum::<Option<f64>>(),
             Self::MemoryPerOperation => {
                 let grown = line["server"].as_array()?.iter().map(|process| {
                     Some(process["rss_after_mb"].as_f64()? - process["rss_before_mb"].as_f64()?)
@@ -329,8 +335,15 @@ mod tests {
         let text = render(&results(&[json!({ "case": "idle", "rss_mb": 20.0 })]), &Results::new());
         assert_eq!(text.lines().count(), 3);
         assert!(text.contains("resident memory"));
-        let line = json!({ "case": "watch/w1000/max", "lost": 0, "server_cpu_us_per_op": 3.0 });
-        assert_eq!(row(&[line], &[], "events lost")[1..], ["0", "≤ 0", "0", "–", "yes"]);
+        let line = json!({ "case": "watch/w1000/max", "server_cpu_us_per_op": 3.0 });
+        assert_eq!(row(&[line], &[], "events lost")[1..], ["0", "≤ 0", "–", "–", "–"]);
+    }
+
+    #[test]
+    fn every_kind_of_watch_fault_counts() {
+        let line = |lost, duplicate| json!({ "case": "watch/w1000/max", "lost": lost, "duplicate": duplicate, "out_of_order": 0 });
+        assert_eq!(row(&[line(0, 0)], &[], "events lost")[3..], ["0", "–", "yes"]);
+        assert_eq!(row(&[line(1, 2)], &[], "events lost")[3..], ["3.00", "–", "no"]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::tools::Tools;
 use crate::workspace::Workspace;
 use list::PassList;
-use suite::{Outcome, Run, SUITES, Scenario, Suite};
+use suite::{Ground, Outcome, Run, SUITES, Scenario, Suite};
 
 pub(crate) const HELP: &str = "\
 Replays recorded answers of kube-apiserver against a fresh Crest and compares.
@@ -31,7 +31,7 @@ Usage: cargo xtask conform [crd|machinery] [folder | folder/scenario …] [optio
   -v           show the differences
 
 A scenario is `pass`, `wording` (only text for people differs) or `fail`.
-What the harness wrote is kept in .tools/conform/<suite>.log.
+What the harness writes is kept in .tools/conform/<suite>.log; it can be watched meanwhile.
 
 Examples:
   cargo xtask conform
@@ -74,9 +74,10 @@ pub(crate) fn run(workspace: &Workspace, mut args: Arguments) -> Result<ExitCode
     for (suite, names) in suites.iter().zip(selections).filter(|(_, names)| !names.is_empty()) {
         let progress = Progress::start(format!("conform {}", suite.needs.name));
         let mut list = PassList::read(&workspace.root, suite.needs.name)?;
-        let run = check(suite, &binary, &tools, &names, &list, &progress)?;
+        let log = new_log(workspace, suite.needs.name)?;
+        let ground = Ground { crest: &binary, tools: &tools, progress: &progress, log: &log };
+        let run = check(suite, &ground, &names, &list)?;
         progress.done("");
-        keep_log(workspace, suite.needs.name, &run.log)?;
         if verbose {
             print!("{}", run.log);
         }
@@ -126,22 +127,15 @@ fn names_scenario(word: &str, name: &str) -> bool {
 }
 
 /// Runs scenarios; listed ones that do not pass get another chance, alone on a fresh server.
-fn check(
-    suite: &Suite,
-    binary: &Path,
-    tools: &Tools,
-    names: &[String],
-    list: &PassList,
-    progress: &Progress,
-) -> Result<Run> {
-    let mut run = suite.check(binary, tools, names, JOBS, progress)?;
+fn check(suite: &Suite, ground: &Ground<'_>, names: &[String], list: &PassList) -> Result<Run> {
+    let mut run = suite.check(ground, names, JOBS)?;
     for attempt in 1..ATTEMPTS {
         let lost = list.lost(&run.scenarios);
         if lost.is_empty() {
             break;
         }
-        progress.line(&format!("      again ({attempt}): {}", lost.join(", ")));
-        let again = suite.check(binary, tools, &lost, 1, progress)?;
+        ground.progress.line(&format!("      again ({attempt}): {}", lost.join(", ")));
+        let again = suite.check(ground, &lost, 1)?;
         run.log.push_str(&again.log);
         for scenario in again.scenarios {
             if let Some(first) = run.scenarios.iter_mut().find(|first| first.name == scenario.name) {
@@ -156,7 +150,8 @@ fn check(
 pub(crate) struct Guarded {
     pub(crate) passed: usize,
     pub(crate) lost: Vec<String>,
-    pub(crate) log: String,
+    /// What is wrong with the lost ones.
+    pub(crate) differences: String,
 }
 
 /// Runs the listed scenarios of a suite, for `cargo xtask test`.
@@ -170,7 +165,7 @@ pub(crate) fn guard(
     let conformance = workspace.shared("conformance").context("there is no conformance material")?;
     let list = PassList::read(&workspace.root, suite)?;
     if list.names.is_empty() {
-        return Ok(Guarded { passed: 0, lost: Vec::new(), log: String::new() });
+        return Ok(Guarded { passed: 0, lost: Vec::new(), differences: String::new() });
     }
     let suite = Suite::open(&conformance, suite)?;
     let existing = suite.scenarios()?;
@@ -179,9 +174,11 @@ pub(crate) fn guard(
     if !gone.is_empty() {
         progress.line(&format!("      listed but not in the suite: {}", gone.join(", ")));
     }
-    let run = check(&suite, binary, tools, &names, &list, progress)?;
+    let log = new_log(workspace, suite.needs.name)?;
+    let run = check(&suite, &Ground { crest: binary, tools, progress, log: &log }, &names, &list)?;
     let lost = list.lost(&run.scenarios);
-    Ok(Guarded { passed: names.len() - lost.len(), lost, log: run.log })
+    let differences = suite::differences(&run.log, &lost);
+    Ok(Guarded { passed: names.len() - lost.len(), lost, differences })
 }
 
 /// The suites in the order in which they are run.
@@ -189,11 +186,13 @@ pub(crate) fn suite_names() -> impl Iterator<Item = &'static str> {
     SUITES.iter().map(|needs| needs.name)
 }
 
-fn keep_log(workspace: &Workspace, suite: &str, log: &str) -> Result<()> {
+/// An empty file for what the harness writes.
+fn new_log(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
     let folder = workspace.tools.join("conform");
     std::fs::create_dir_all(&folder)?;
-    std::fs::write(folder.join(format!("{suite}.log")), log)?;
-    Ok(())
+    let path = folder.join(format!("{suite}.log"));
+    std::fs::write(&path, "").with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
 }
 
 fn tell_changes(list: &PassList, scenarios: &[Scenario], update: bool) -> bool {

@@ -1,5 +1,8 @@
 //! The two suites of recorded scenarios: what each needs of the server, and how it is run.
 
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -119,30 +122,21 @@ impl Suite {
         Ok(names)
     }
 
-    /// Runs scenarios against a fresh server.
-    pub(crate) fn check(
-        &self,
-        crest: &Path,
-        tools: &Tools,
-        names: &[String],
-        jobs: usize,
-        progress: &Progress,
-    ) -> Result<Run> {
+    /// Runs scenarios against a fresh server, so many at a time.
+    pub(crate) fn check(&self, ground: &Ground<'_>, names: &[String], jobs: usize) -> Result<Run> {
         check_requirements(self.needs.name)?;
-        let flags = Flags::of(crest)?;
-        let wanted = self.flags();
-        let server = Server::start(
-            &Options { binary: crest, tokens: self.needs.tokens, flags: &flags.known(&wanted) },
-            tools,
-        )?;
+        let flags = Flags::of(ground.crest)?;
+        let known = flags.known(&self.flags());
+        let options = Options { binary: ground.crest, tokens: self.needs.tokens, flags: &known };
+        let server = Server::start(&options, ground.tools)?;
         let (late, early): (Vec<_>, Vec<_>) = names.iter().cloned().partition(|name| self.is_late(name));
-        let mut run = self.harness(&server, tools, &early, jobs, progress)?;
+        let mut run = self.harness(ground, &server, &early, jobs)?;
         if !late.is_empty() {
             if flags.knows(COMPACTION) {
-                progress.note("waiting for the first compaction");
+                ground.progress.note("waiting for the first compaction");
                 std::thread::sleep(COMPACTED_AFTER.saturating_sub(server.began.elapsed()));
             }
-            let more = self.harness(&server, tools, &late, jobs, progress)?;
+            let more = self.harness(ground, &server, &late, jobs)?;
             run.scenarios.extend(more.scenarios);
             run.log.push_str(&more.log);
         }
@@ -159,14 +153,7 @@ impl Suite {
         self.needs.flags.iter().map(|flag| flag.replace("{certs}", &certs)).collect()
     }
 
-    fn harness(
-        &self,
-        server: &Server,
-        tools: &Tools,
-        names: &[String],
-        jobs: usize,
-        progress: &Progress,
-    ) -> Result<Run> {
+    fn harness(&self, ground: &Ground<'_>, server: &Server, names: &[String], jobs: usize) -> Result<Run> {
         if names.is_empty() {
             return Ok(Run { scenarios: Vec::new(), log: String::new() });
         }
@@ -175,7 +162,7 @@ impl Suite {
         let mut command = Command::new("python3");
         command.arg(self.folder.join("conform.py")).args(["check", "-v", "--insecure", "--dump"]);
         command.args(["--server", &server.url, "--token", "admintok", "--low-token", self.needs.low_token]);
-        command.arg("--kubectl").arg(tools.kubectl()).arg("--json").arg(&report);
+        command.arg("--kubectl").arg(ground.tools.kubectl()).arg("--json").arg(&report);
         command.args(["-j", &jobs.to_string()]);
         if self.needs.name == "machinery" && !self.folder.join("certs/helper-ca.crt").exists() {
             // The harness makes this authority once; the suite's own folder may not be writable.
@@ -183,11 +170,14 @@ impl Suite {
         }
         command.args(names.iter().map(|name| self.folder.join("scenarios").join(format!("{name}.yaml"))));
         command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONUNBUFFERED", "1").current_dir(folder.path());
+        let mut log = File::options().create(true).append(true).open(ground.log)?;
         let mut done = 0;
         let finished = process::run(command, |line| {
+            // The log is there to be watched meanwhile; the run does not depend on it.
+            let _ = writeln!(log, "{line}");
             if is_scenario_line(line) {
                 done += 1;
-                progress.note(&format!(
+                ground.progress.note(&format!(
                     "{done}/{} {}",
                     names.len(),
                     line.rsplit('/').next().unwrap_or_default()
@@ -205,6 +195,15 @@ impl Suite {
         let scenarios = scenarios_of(&serde_json::from_slice(&report)?, &self.folder.join("scenarios"))?;
         Ok(Run { scenarios, log: finished.output })
     }
+}
+
+/// What a suite is run with.
+pub(crate) struct Ground<'a> {
+    pub(crate) crest: &'a Path,
+    pub(crate) tools: &'a Tools,
+    pub(crate) progress: &'a Progress,
+    /// What the harness writes is appended to this file.
+    pub(crate) log: &'a Path,
 }
 
 /// The outcome of scenarios and what the harness wrote.
@@ -228,6 +227,25 @@ fn check_requirements(suite: &str) -> Result<()> {
 /// `pass        0.12s /path/name.yaml`
 fn is_scenario_line(line: &str) -> bool {
     ["pass ", "PASS ", "WORDING ", "FAIL "].iter().any(|start| line.starts_with(start))
+}
+
+/// What the harness wrote about some scenarios the last time that it ran them.
+pub(crate) fn differences(log: &str, names: &[String]) -> String {
+    let mut blocks = BTreeMap::<&str, Vec<&str>>::new();
+    let mut current = None;
+    for line in log.lines() {
+        if is_scenario_line(line) {
+            current = names.iter().find(|name| line.contains(&format!("/{name}.yaml")));
+            if let Some(name) = current {
+                blocks.insert(name, vec![line]);
+            }
+        } else if !line.starts_with(' ') {
+            current = None;
+        } else if let Some(block) = current.and_then(|name| blocks.get_mut(name.as_str())) {
+            block.push(line);
+        }
+    }
+    blocks.into_values().flatten().collect::<Vec<_>>().join("\n")
 }
 
 fn scenarios_of(report: &Value, base: &Path) -> Result<Vec<Scenario>> {
@@ -283,6 +301,14 @@ mod tests {
         assert_eq!(outcomes, [Outcome::Pass, Outcome::Wording, Outcome::Fail]);
         assert_eq!(scenarios[0].name, "watch/a");
         assert!(scenarios_of(&json!({}), Path::new("/s")).is_err());
+    }
+
+    #[test]
+    fn differences_are_those_of_the_last_attempt() {
+        let log = "pass        0.1s /s/a/x.yaml\nFAIL        0.1s /s/a/y.yaml \n    step 1\n        old\n\
+                   feature   pass\nWORDING     0.1s /s/a/z.yaml \n    step 2\nFAIL        0.1s /s/a/y.yaml \n    step 3\n";
+        let shown = differences(log, &["a/y".into()]);
+        assert_eq!(shown, "FAIL        0.1s /s/a/y.yaml \n    step 3");
     }
 
     #[test]

@@ -23,7 +23,8 @@ impl TestOutput {
             self.programs += 1;
             let name = std::mem::take(&mut self.current);
             let failures = if failed == 0 { String::new() } else { format!(", {failed} failed") };
-            return (passed + failed > 0).then(|| format!("{name}: {passed} passed{failures}"));
+            let took = line.rsplit_once("finished in ").map_or("", |(_, took)| took.trim_end_matches('s'));
+            return (passed + failed > 0).then(|| format!("{name}: {passed} passed{failures}, {took} s"));
         } else if let Some(advice) = rerun_advice(line) {
             self.rerun = Some(advice.to_string());
         }
@@ -109,7 +110,7 @@ failures:
 ---- get stdout ----
 assertion failed
 
-test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 7.50s
 
 error: test failed, to rerun pass `-p crest --test kubectl`
 ";
@@ -118,7 +119,10 @@ error: test failed, to rerun pass `-p crest --test kubectl`
     fn programs_are_counted_and_named() {
         let mut output = TestOutput::default();
         let summaries = OUTPUT.lines().filter_map(|line| output.line(line)).collect::<Vec<_>>();
-        assert_eq!(summaries, ["crest_meta: 2 passed", "tests/kubectl.rs: 1 passed, 1 failed"]);
+        assert_eq!(
+            summaries,
+            ["crest_meta: 2 passed, 0.00 s", "tests/kubectl.rs: 1 passed, 1 failed, 7.50 s"]
+        );
         assert_eq!((output.passed, output.failed, output.programs), (3, 1, 3));
         assert_eq!(program_name("   Doc-tests crest_meta").as_deref(), Some("crest_meta (documentation)"));
     }

@@ -13,7 +13,7 @@ use anyhow::Result;
 use pico_args::Arguments;
 
 use crate::progress::{Progress, duration};
-use crate::tools::{self, Tools, last_lines};
+use crate::tools::{self, Tools};
 use crate::workspace::Workspace;
 use crate::{conform, crest, process, tidy};
 use cargo_output::TestOutput;
@@ -108,7 +108,8 @@ impl Check<'_> {
 
     fn format(&mut self, progress: &Progress) -> Step {
         let mut cargo = self.workspace.cargo();
-        cargo.args(["fmt", "--all", "--check"]);
+        // Rustfmt colours its differences even into a pipe.
+        cargo.args(["fmt", "--all", "--check", "--", "--color", "never"]);
         plain(cargo, progress, Some("cargo fmt --all"))
     }
 
@@ -139,13 +140,10 @@ impl Check<'_> {
         }
         let shown = process::typed(&cargo);
         let mut output = TestOutput::default();
-        let mut suite_began = Instant::now();
         let finished = process::run(cargo, |line| {
             progress.note(line);
-            if let Some(suite) = output.line(line) {
-                let took = duration(suite_began.elapsed());
-                progress.line(&format!("      {suite}  {took}"));
-                suite_began = Instant::now();
+            if let Some(program) = output.line(line) {
+                progress.line(&format!("      {program}"));
             }
         });
         let finished = finished.map_err(|error| broken(&error, &shown))?;
@@ -198,7 +196,7 @@ impl Check<'_> {
         Err(Failure {
             passed: guarded.passed,
             failed: guarded.lost.len(),
-            output: format!("{}\n\nno longer pass: {lost}", last_lines(&guarded.log, 100)),
+            output: format!("{}\n\nno longer pass: {lost}", guarded.differences),
             repeat: format!("{repeat} {lost} -v"),
         })
     }
@@ -213,7 +211,7 @@ fn broken(error: &anyhow::Error, repeat: &str) -> Failure {
     Failure { passed: 0, failed: 1, output: format!("{error:#}"), repeat: repeat.into() }
 }
 
-/// A command that either succeeds or shows what is wrong. `mend` is a better advice than to repeat it.
+/// A command that either succeeds or shows what is wrong. `mend` is a command that puts it right.
 fn plain(command: Command, progress: &Progress, mend: Option<&str>) -> Step {
     let shown = process::typed(&command);
     let finished =
@@ -221,7 +219,7 @@ fn plain(command: Command, progress: &Progress, mend: Option<&str>) -> Step {
     if finished.status.success() {
         return Ok(one(String::new()));
     }
-    let repeat = mend.map_or(shown, Into::into);
+    let repeat = mend.map_or(shown.clone(), |mend| format!("{shown}\nmend with: {mend}"));
     Err(Failure { passed: 0, failed: 1, output: without_progress(&finished.output), repeat })
 }
 

@@ -87,7 +87,8 @@ fn one(words: &mut Words<'_>) -> bool {
             let exception = words.next().unwrap_or_default();
             ACCEPTED.contains(&format!("{name} WITH {exception}").as_str())
         }
-        Some(name) => ACCEPTED.contains(&name),
+        // A plus means "or any later version".
+        Some(name) => ACCEPTED.contains(&name.trim_end_matches('+')),
         None => false,
     }
 }
@@ -104,6 +105,7 @@ mod tests {
             "MIT",
             "MIT OR GPL-3.0",
             "MIT/Apache-2.0",
+            "MPL-2.0+",
             "(MIT OR Apache-2.0) AND Unicode-3.0",
             "ISC AND (Apache-2.0 OR ISC) AND OpenSSL",
             "Apache-2.0 WITH LLVM-exception OR GPL-3.0",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, config::DbConfig, params};
 
 use super::{CACHE_BYTES, Engine, Put};
 
@@ -20,6 +20,8 @@ impl Sqlite {
                 CACHE_BYTES / 1024
             ))
             .unwrap();
+        // Otherwise each new parameter has the query planned again.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).unwrap();
         Self(connection)
     }
 }

@@ -8,6 +8,7 @@
 
 mod error;
 mod read;
+mod swar;
 mod write;
 
 #[cfg(test)]

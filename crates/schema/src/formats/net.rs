@@ -112,11 +112,14 @@ fn decimal(text: &str) -> Option<u32> {
     }
 }
 
-/// 6, 8 or 20 octets: pairs joined by `:` or `-`, or groups of four digits joined by dots.
+/// 6, 8 or 20 octets: pairs joined by `:` or `-`, groups of four digits joined by dots, or digits alone.
 pub(super) fn is_mac(text: &str) -> bool {
     let octets = match text.as_bytes() {
         [_, _, separator @ (b':' | b'-'), ..] => grouped(text, *separator, 2),
         [_, _, _, _, b'.', ..] => grouped(text, b'.', 4),
+        digits if digits.iter().all(u8::is_ascii_hexdigit) => {
+            Some(digits.len() / 2).filter(|_| digits.len() % 2 == 0)
+        }
         _ => None,
     };
     matches!(octets, Some(6 | 8 | 20))

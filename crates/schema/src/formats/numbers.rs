@@ -51,7 +51,7 @@ pub(super) fn is_credit_card(text: &str) -> bool {
 fn has_issuer(digits: &[u8]) -> bool {
     match digits {
         [b'4', ..] => matches!(digits.len(), 13 | 16),
-        [b'5', b'1'..=b'5', ..] | [b'6', b'0', b'1', b'1', ..] | [b'6', b'5', ..] | [b'3', b'5', ..] => {
+        [b'5', b'1'..=b'5', ..] | [b'6', b'0', b'1', b'1', ..] | [b'6' | b'3', b'5', ..] => {
             digits.len() == 16
         }
         [b'3', b'4' | b'7', ..] | [b'2', b'1', b'3', b'1', ..] | [b'1', b'8', b'0', b'0', ..] => {

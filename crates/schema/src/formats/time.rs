@@ -87,7 +87,7 @@ fn is_go_duration(text: &str) -> bool {
         let (unit, next) = after.split_at(unit_end.unwrap_or(after.len()));
         let has_digit = written.bytes().any(|byte| byte.is_ascii_digit());
         // Longer numbers overflow; what else they could mean is for the wordy form to say.
-        let fits = written.len() <= 18;
+        let fits = rest.len() - number.len() <= 18;
         if !has_digit || !fits || !matches!(unit, "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h") {
             return false;
         }

@@ -13,6 +13,19 @@ pub(super) struct Class {
     negated: bool,
 }
 
+impl Class {
+    /// Roughly how many states the class takes: ranges of Unicode are many.
+    pub(super) fn states(&self) -> u64 {
+        if self.members.contains("\\p") || self.members.contains("\\P") {
+            2_000
+        } else if self.negated || self.members.contains("[^") {
+            40
+        } else {
+            4 + self.members.len() as u64
+        }
+    }
+}
+
 /// The class as an expression.
 pub(super) fn written(class: &Class, fold_case: bool) -> String {
     let text = match (class.members.is_empty(), class.negated) {

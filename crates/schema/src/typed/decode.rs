@@ -9,10 +9,10 @@
 //! Upstream: sigs.k8s.io/json (a case-sensitive encoding/json); the `UnmarshalJSON` of the types in apimachinery and
 //! apiextensions, v1.36.
 
-use meta::{Map, Value};
+use meta::{Map, Value, time};
 
 use super::types::{Field, Kind, Shape, Struct, TypeId, TypeRef};
-use super::{Quantity, go_base64, go_time};
+use super::{Quantity, go_base64};
 
 /// How many unknown fields are reported at most.
 const MAX_UNKNOWN: usize = 100;
@@ -27,6 +27,12 @@ pub struct Decoded {
 /// Why a body is not an object of its kind, in Go's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError(String);
+
+impl DecodeError {
+    pub(super) fn new(text: String) -> Self {
+        DecodeError(text)
+    }
+}
 
 impl std::fmt::Display for DecodeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -140,7 +146,7 @@ impl<'a> Place<'a> {
             parent.fields(out);
         }
         if let Step::Field { field, .. } = self.step {
-            out.extend(&field.embedded);
+            out.extend(field.embedded.iter().map(|outer| outer.go_name));
             out.push(field.name);
         }
     }
@@ -294,8 +300,8 @@ impl Decoder {
 /// The types that read their value themselves.
 fn own_reader(ty: TypeRef, value: &mut Value) -> Result<(), GoError> {
     match &ty.get().shape {
-        Shape::Time => read_time(value, go_time::normalise_seconds),
-        Shape::MicroTime => read_time(value, go_time::normalise_micros),
+        Shape::Time => read_time(value, false),
+        Shape::MicroTime => read_time(value, true),
         Shape::IntOrString => match value {
             Value::String(_) => Ok(()),
             other => check_int(other, true, "int32"),
@@ -352,16 +358,37 @@ fn read_string(value: &mut Value) -> Result<(), GoError> {
     }
 }
 
-fn read_time(
-    value: &mut Value,
-    normalise: fn(&str) -> Result<Option<String>, String>,
-) -> Result<(), GoError> {
+fn read_time(value: &mut Value, micro: bool) -> Result<(), GoError> {
     let Value::String(text) = &*value else {
         return Err(GoError::of_type(go_kind(value), "string"));
     };
-    let normalised = normalise(text).map_err(GoError::Said)?;
-    *value = normalised.map_or(Value::Null, Value::from);
+    if is_canonical_time(text.as_bytes(), micro) {
+        return Ok(());
+    }
+    let parsed = if micro { time::parse_micro(text) } else { time::parse(text) };
+    let parsed = parsed.map_err(|error| GoError::Said(error.to_string()))?;
+    *value = match (time::is_zero(parsed), micro) {
+        (true, _) => Value::Null,
+        (false, true) => time::format_micro(parsed).into(),
+        (false, false) => time::format(parsed).into(),
+    };
     Ok(())
+}
+
+/// Whether a time is surely printed as it is written; most are. The last days of months are left to the reader.
+fn is_canonical_time(text: &[u8], micro: bool) -> bool {
+    let pattern: &[u8] = if micro { b"dddd-dd-ddTdd:dd:dd.ddddddZ" } else { b"dddd-dd-ddTdd:dd:ddZ" };
+    let fits =
+        |(byte, wanted): (&u8, &u8)| if *wanted == b'd' { byte.is_ascii_digit() } else { byte == wanted };
+    let two = |at: usize| (text[at] - b'0') * 10 + text[at + 1] - b'0';
+    text.len() == pattern.len()
+        && text.iter().zip(pattern).all(fits)
+        && !text.starts_with(b"000")
+        && (1..=12).contains(&two(5))
+        && (1..=28).contains(&two(8))
+        && two(11) < 24
+        && two(14) < 60
+        && two(17) < 60
 }
 
 fn check_int(value: &Value, narrow: bool, go_name: &str) -> Result<(), GoError> {
@@ -455,17 +482,19 @@ fn is_empty(field: &Field, value: &Value) -> bool {
 }
 
 fn add_zero_fields(strukt: &'static Struct, map: &mut Map) {
-    for field in &strukt.fields {
-        if field.ty.pointer && field.omit_empty {
-            continue;
-        }
-        if !map.contains_key(field.name) {
-            let zero = if field.ty.pointer { Value::Null } else { zero_value(field.ty.id) };
-            if !is_omitted(field, &zero) {
-                map.insert(field.name, zero);
-            }
-        }
+    let printed = strukt.printed.get_or_init(|| {
+        let fields = strukt.fields.iter().enumerate();
+        let printed = fields.filter(|(_, field)| !is_omitted(field, &zero_field(field)));
+        printed.map(|(place, _)| u16::try_from(place).expect("structs are small")).collect()
+    });
+    for place in printed {
+        let field = &strukt.fields[usize::from(*place)];
+        map.get_or_insert_with(field.name, || zero_field(field));
     }
+}
+
+fn zero_field(field: &Field) -> Value {
+    if field.ty.pointer { Value::Null } else { zero_value(field.ty.id) }
 }
 
 /// How the zero value of a type is printed.

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! `object` is a struct that also carries `apiVersion` and `kind`; a trailing `atomic` makes a struct one value for
-//! apply. A field is its JSON name, its Go type and options: `omitempty`, `omitzero`, `required`,
+//! apply. A field is its JSON name, its Go type and options: `@3` (its number in the binary encoding), `omitempty`,
+//! `omitzero`, `required`,
 //! `list=atomic|set|map(keys)`, `atomic` (a map or struct), `patch=merge(key)|replace|…` and `default=JSON`.
 //! `inline T` takes over the fields of an embedded struct. Types of another package are written `meta.Condition`.
 //! `Time`, `Quantity`, `JSON` and the like are types with their own encoding, see [`Shape`].
@@ -96,6 +97,8 @@ pub struct Struct {
     /// Sorted by JSON name.
     pub fields: Vec<Field>,
     pub atomic: bool,
+    /// Places of the fields that are printed although they are zero; found when first asked for.
+    pub(crate) printed: OnceLock<Vec<u16>>,
 }
 
 impl Struct {
@@ -110,6 +113,8 @@ impl Struct {
 pub struct Field {
     pub name: &'static str,
     pub ty: TypeRef,
+    /// The number in the binary encoding; the type of an object has none.
+    pub(crate) number: Option<u32>,
     pub omit_empty: bool,
     pub omit_zero: bool,
     pub required: bool,
@@ -119,8 +124,15 @@ pub struct Field {
     pub patch: Option<Patch>,
     /// JSON text of the value that is assumed when the field is absent; published, not applied by decoding.
     pub default: Option<&'static str>,
-    /// Go's names of the embedded structs the field comes from, outermost first.
-    pub(crate) embedded: Vec<&'static str>,
+    /// The embedded structs the field comes from, outermost first.
+    pub(crate) embedded: Vec<Embedded>,
+}
+
+/// A struct whose fields JSON shows as those of its holder. The binary encoding nests it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Embedded {
+    pub(crate) go_name: &'static str,
+    pub(crate) number: u32,
 }
 
 /// How apply merges a list. A list without a marker is atomic.
@@ -183,6 +195,11 @@ pub fn kind(group: &str, version: &str, kind: &str) -> Option<Kind> {
     }
     let position = PACKAGES.iter().position(|source| source.group == group)?;
     package(position).object(kind).map(|id| Kind { id })
+}
+
+/// A struct that all kinds share.
+pub(crate) fn meta_struct(name: &str) -> TypeId {
+    package(0).find(name).expect("the described struct").0
 }
 
 struct Source {

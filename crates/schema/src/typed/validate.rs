@@ -5,8 +5,10 @@
 //!
 //! Upstream: kubernetes/pkg/apis/*/validation/*.go; kube-aggregator/pkg/apis/apiregistration/validation, v1.36.
 
+mod certificate;
 mod core;
 mod event;
+mod flow;
 mod policy;
 mod quota;
 mod rbac;
@@ -49,6 +51,10 @@ pub fn validate(kind: Kind, subresource: &str, new: &Value, old: Option<&Value>)
         ("MutatingAdmissionPolicyBinding", _) => policy::binding(new, false, e),
         ("APIService", "status") => registration::status(new, e),
         ("APIService", _) => registration::service(new, e),
+        ("CertificateSigningRequest", _) => certificate::request(new, old, subresource, e),
+        ("FlowSchema" | "PriorityLevelConfiguration", "status") => flow::conditions(new, e),
+        ("FlowSchema", _) => flow::schema(new, e),
+        ("PriorityLevelConfiguration", _) => flow::priority_level(new, e),
         ("SubjectAccessReview", _) => review::subject(new, e),
         ("SelfSubjectAccessReview", _) => review::self_subject(new, e),
         ("LocalSubjectAccessReview", _) => review::local_subject(new, e),
@@ -97,6 +103,18 @@ fn port(errors: &mut Vec<FieldError>, path: &FieldPath<'_>, port: i64) {
             "port is not valid: must be between 1 and 65535, inclusive",
         ));
     }
+}
+
+/// An error whose value is shown as this text: what the reference prints of its own structs, which have other names
+/// and another order than JSON.
+fn invalid_as(path: &FieldPath<'_>, text: String, detail: &str) -> FieldError {
+    FieldError::invalid(path, Value::Null, detail).shown_as(text)
+}
+
+/// A struct as Go prints it in JSON: the given fields in the given order, values already encoded.
+fn go_struct(fields: &[(&str, String)]) -> String {
+    let members: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// A list of strings as an error shows it.

@@ -59,9 +59,8 @@ fn passes(checks: &Checks, value: &Value, purpose: Purpose) -> bool {
     let own = match value {
         Value::String(text) => passes_text(checks, text, purpose),
         Value::Array(items) => {
-            !is_above(items.len(), checks.max_items)
-                && !is_below(items.len(), checks.min_items)
-                && !(checks.unique_items && has_duplicates(items))
+            let repeats = checks.unique_items && has_duplicates(items);
+            !repeats && !is_above(items.len(), checks.max_items) && !is_below(items.len(), checks.min_items)
         }
         Value::Object(map) => {
             !is_above(map.len(), checks.max_properties)

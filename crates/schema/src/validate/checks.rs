@@ -9,6 +9,9 @@ use super::Purpose;
 use crate::formats::FormatKind;
 use crate::structural::{Bound, Checks, Enum, Node, Types};
 
+/// 2^63, the first float that is too large for an integer.
+const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
+
 /// The types that a value is checked against.
 pub(super) fn types_for(node: &Node, purpose: Purpose) -> Types {
     match purpose {
@@ -84,7 +87,7 @@ pub(super) fn type_mismatch<'a>(types: Types, format: &'a str, value: &Value) ->
 /// Whether a float counts as an integer: inside ±(2^53 - 1), and whole or, when positive, within a relative error
 /// of 1e-9 of its whole part.
 ///
-/// Upstream: go-openapi/swag IsFloat64AJSONInteger.
+/// Upstream: go-openapi/swag `IsFloat64AJSONInteger`.
 pub(super) fn is_whole(number: f64) -> bool {
     const LIMIT: f64 = 9_007_199_254_740_991.0;
     if !(-LIMIT..=LIMIT).contains(&number) {
@@ -103,7 +106,7 @@ pub(super) fn enum_contains(values: &Enum, value: &Value) -> bool {
         Value::String(text) => values.contains_text(text),
         Value::Int(number) => values.values.iter().any(|candidate| int_equals(*number, candidate)),
         Value::Float(number) => values.values.iter().any(|candidate| match candidate {
-            Value::Float(candidate) => candidate == number,
+            Value::Float(candidate) => same(*candidate, *number),
             // Go converts to the type of the candidate first, which cuts the fraction.
             Value::Int(candidate) => go_int(*number) == *candidate,
             _ => false,
@@ -116,7 +119,7 @@ pub(super) fn enum_contains(values: &Enum, value: &Value) -> bool {
 fn int_equals(number: i64, candidate: &Value) -> bool {
     match candidate {
         Value::Int(candidate) => *candidate == number,
-        Value::Float(candidate) => *candidate == number as f64,
+        Value::Float(candidate) => same(*candidate, number as f64),
         // Go converts an integer to a string as a code point.
         Value::String(text) => {
             let character = u32::try_from(number).ok().and_then(char::from_u32).unwrap_or('\u{fffd}');
@@ -127,11 +130,15 @@ fn int_equals(number: i64, candidate: &Value) -> bool {
     }
 }
 
+/// Equal as numbers; neither comes from arithmetic, so there is nothing to tolerate.
+fn same(left: f64, right: f64) -> bool {
+    left.total_cmp(&right).is_eq() || (left == 0.0 && right == 0.0)
+}
+
 /// Go's conversion of a float to an integer on amd64: numbers out of range become the smallest one.
 #[expect(clippy::cast_possible_truncation, reason = "cutting is what is asked for")]
 pub(super) fn go_int(number: f64) -> i64 {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
+    if (-I64_LIMIT..I64_LIMIT).contains(&number) { number as i64 } else { i64::MIN }
 }
 
 /// Whether the text is longer than allowed. Counts characters only where bytes leave a doubt.
@@ -185,10 +192,7 @@ impl Range {
         match self {
             Range::Any => true,
             Range::Float32 => (number as f32).is_finite(),
-            Range::Int64 => {
-                number.fract() == 0.0
-                    && (-9.223_372_036_854_775_8e18..9.223_372_036_854_775_8e18).contains(&number)
-            }
+            Range::Int64 => number.fract() == 0.0 && (-I64_LIMIT..I64_LIMIT).contains(&number),
             Range::Int32 => number.fract() == 0.0 && (-2_147_483_648.0..=2_147_483_647.0).contains(&number),
         }
     }
@@ -196,7 +200,6 @@ impl Range {
     pub(super) fn holds_value(self, value: &Value) -> bool {
         match (self, value) {
             (Range::Int32, Value::Int(number)) => i32::try_from(*number).is_ok(),
-            (_, Value::Int(_)) => true,
             (range, Value::Float(number)) => range.holds(*number),
             _ => true,
         }

@@ -387,20 +387,17 @@ impl Walk<'_> {
             return;
         }
         for (name, value) in map.iter().filter(|(name, _)| node.property(name).is_none()) {
-            match &node.additional {
-                Additional::Schema(schema) => {
-                    let length = self.path.len();
-                    self.path.push('.');
-                    self.path.push_str(name);
-                    outcome.add(self.ratcheted(schema, value, old.and_then(|old| old.get(name))));
-                    self.path.truncate(length);
-                }
-                _ => {
-                    let message = format!("{}.{name} in body is a forbidden property", self.path);
-                    let detail = message.clone();
-                    outcome.failures.push(self.failure(ErrorType::Invalid, name.into(), message, &detail));
-                }
-            }
+            let Additional::Schema(schema) = &node.additional else {
+                let message = format!("{}.{name} in body is a forbidden property", self.path);
+                let detail = message.clone();
+                outcome.failures.push(self.failure(ErrorType::Invalid, name.into(), message, &detail));
+                continue;
+            };
+            let length = self.path.len();
+            self.path.push('.');
+            self.path.push_str(name);
+            outcome.add(self.ratcheted(schema, value, old.and_then(|old| old.get(name))));
+            self.path.truncate(length);
         }
     }
 

@@ -3,8 +3,13 @@
 //! Needs `CREST_SHARED` to name the folder that holds `corpus/`; says so and passes when it does not.
 //! What the rules of `x-kubernetes-validations` decide is not asked here.
 
+#![expect(clippy::print_stdout, reason = "the counts are the point of a replay")]
+
 mod create;
+mod definitions;
+mod kinds;
 mod recorded;
+mod update;
 
 use recorded::{Corpus, Verdicts};
 
@@ -13,5 +18,14 @@ fn objects_get_the_recorded_verdicts() {
     let Some(corpus) = Corpus::open() else { return };
     let mut verdicts = Verdicts::default();
     create::replay(&corpus, &mut verdicts);
+    update::replay(&corpus, &mut verdicts);
     verdicts.report("objects");
+}
+
+#[test]
+fn definitions_get_the_recorded_verdicts() {
+    let Some(corpus) = Corpus::open() else { return };
+    let mut verdicts = Verdicts::default();
+    definitions::replay(&corpus, &mut verdicts);
+    verdicts.report("definitions");
 }

@@ -1,13 +1,14 @@
 //! The built-in resources as descriptions, with the little behaviour that some of them have of their own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use meta::{Map, Text, Value};
+use meta::{FieldError, Map, Text, Value};
 use registry::{FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
-use schema::typed;
+use schema::{crd, typed};
 
-use super::form::{BuiltinForm, Form, Hooks, Ownership};
+use super::form::{BuiltinForm, Form, Hooks, Ownership, StorageForm, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
 use crate::verbs::write::metadata_mut;
 
@@ -36,12 +37,18 @@ pub const IMMORTAL_NAMESPACES: [&str; 3] = ["default", "kube-system", "kube-publ
 
 /// Describes all built-in resources.
 pub fn resources(registry: &Registry, event_ttl: Duration) -> Vec<Resource> {
-    let served = |resource: &&'static typed::BuiltinResource| SERVED.contains(&(resource.group, resource.plural));
+    let served =
+        |resource: &&'static typed::BuiltinResource| SERVED.contains(&(resource.group, resource.plural));
     typed::resources().iter().filter(served).map(|resource| describe(registry, resource, event_ttl)).collect()
 }
 
-fn describe(registry: &Registry, described: &'static typed::BuiltinResource, event_ttl: Duration) -> Resource {
-    let (storage_group, storage_version) = described.storage.unwrap_or((described.group, described.version()));
+fn describe(
+    registry: &Registry,
+    described: &'static typed::BuiltinResource,
+    event_ttl: Duration,
+) -> Resource {
+    // Both groups of events share one store, in the form of the core group.
+    let storage_group = if described.kind == "Event" { "" } else { described.group };
     let api_version = api_version(described.group, described.version());
     let kind = described.kind();
     let types = typed::apply_type(kind);
@@ -51,12 +58,15 @@ fn describe(registry: &Registry, described: &'static typed::BuiltinResource, eve
         kind,
         ownership: Ownership {
             api_version: api_version.clone(),
-            types,
-            main: ResetFields::new(described.reset),
-            status: ResetFields::new(status.map_or(&[], |sub| sub.reset)),
+            versions: Arc::new([VersionOwnership {
+                api_version: api_version.clone(),
+                types,
+                main: ResetFields::new(described.reset),
+                status: ResetFields::new(status.map_or(&[], |sub| sub.reset)),
+            }]),
             empty: Some(empty_object(kind)),
         },
-        hooks: hooks(described.kind),
+        hooks: hooks(described),
     };
     let texts = |texts: &[&'static str]| texts.iter().map(|text| Text::from(*text)).collect();
     Resource {
@@ -74,7 +84,7 @@ fn describe(registry: &Registry, described: &'static typed::BuiltinResource, eve
         verbs: described.verbs.to_vec(),
         subresources: described.subresources.iter().map(|sub| subresource(described, sub)).collect(),
         cache: registry.cache(storage_group, described.plural, &selectable(described)),
-        storage_api_version: self::api_version(storage_group, storage_version).into(),
+        storage_api_version: self::api_version(storage_group, described.version()).into(),
         source: Source::Builtin,
         deprecation: None,
         time_to_live: (described.kind == "Event").then_some(event_ttl),
@@ -112,7 +122,7 @@ fn subresource(resource: &typed::BuiltinResource, sub: &typed::Subresource) -> S
 fn selectable(resource: &typed::BuiltinResource) -> FieldPaths {
     let fields = resource.selectable.iter().map(|label| FieldPathSpec {
         label: Text::from(*label),
-        path: label.split('.').map(Text::from).collect(),
+        path: resource.stored_path(label).into_iter().map(Text::from).collect(),
     });
     FieldPaths(fields.collect())
 }
@@ -128,8 +138,12 @@ fn column(column: &typed::columns::Column) -> Column {
     }
 }
 
-fn hooks(kind: &str) -> Hooks {
-    match kind {
+fn hooks(described: &typed::BuiltinResource) -> Hooks {
+    match described.kind {
+        "Event" if !described.group.is_empty() => Hooks {
+            storage: Some(StorageForm { to: typed::event_to_core, from: typed::event_from_core }),
+            ..Hooks::default()
+        },
         "Namespace" => Hooks {
             mark_deletion: Some(mark_namespace),
             may_go: |namespace| {
@@ -145,12 +159,36 @@ fn hooks(kind: &str) -> Hooks {
             ..Hooks::default()
         },
         "CustomResourceDefinition" => Hooks {
-            prepare_create: super::definition::prepare_create,
-            prepare_update: super::definition::prepare_update,
+            default: crd::default,
+            prepare_create: |definition| {
+                crd::prepare_for_create(definition);
+                complete(definition);
+            },
+            prepare_update: crd::prepare_for_update,
+            check: Some(check_definition),
+            warnings: |new, old| match old {
+                None => crd::warnings_on_create(new),
+                Some(old) => crd::warnings_on_update(new, old),
+            },
             mark_deletion: Some(super::definition::mark_deletion),
             ..Hooks::default()
         },
         _ => Hooks::default(),
+    }
+}
+
+/// Adds what a typed encoder would print although nobody said it.
+fn complete(definition: &mut Value) {
+    if let Some(kind) = typed::kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition") {
+        let _ = typed::decode(kind, definition); // it has been decoded before
+    }
+}
+
+fn check_definition(subresource: &str, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    match (subresource, old) {
+        (_, None) => crd::validate(new),
+        ("status", Some(old)) => crd::validate_status_update(new, old),
+        (_, Some(old)) => crd::validate_update(new, old),
     }
 }
 

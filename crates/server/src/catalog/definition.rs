@@ -1,15 +1,17 @@
 //! From a CustomResourceDefinition to the resources it defines, and the behaviour of definitions themselves.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use meta::{Map, Text, Value};
+use meta::{Text, Value};
 use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
-use schema::apply::ResetFields;
+use schema::apply::{ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
+use schema::scale::ScalePaths;
 
 use super::builtin::CLEANUP_FINALIZER;
-use super::form::{CustomForm, Form, Ownership};
+use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Published, Resource, Source, Subresource};
 use super::version;
 use crate::conditions::{self, Condition};
@@ -35,7 +37,10 @@ fn flag(value: &Value, key: &str) -> bool {
 
 /// The version that objects are stored in.
 pub fn storage_version(definition: &Value) -> &str {
-    versions(definition).iter().find(|version| flag(version, "storage")).map_or("", |version| text(version, &["name"]))
+    versions(definition)
+        .iter()
+        .find(|version| flag(version, "storage"))
+        .map_or("", |version| text(version, &["name"]))
 }
 
 /// Whether its names are taken and it may be served.
@@ -48,48 +53,121 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
     if !is_established(definition) {
         return Vec::new();
     }
-    let mut compiler = Compiler::default();
-    let served = versions(definition).iter().filter(|version| flag(version, "served"));
+    let compiled = compile(definition);
+    let versions: Arc<[VersionOwnership]> = compiled.iter().map(Compiled::ownership).collect();
+    let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
+    let schemas: Arc<[_]> = schemas.collect();
+    // A definition that never changed, in one version, has shaped all its objects itself.
+    let unchanged = compiled.len() == 1 && meta::Meta::of(definition).generation() == 1;
+    let served = compiled.iter().filter(|version| flag(version.written, "served"));
     let describe = |version| {
-        let mut resource = describe(registry, definition, version, &mut compiler);
-        let name = metadata_text(definition, "name").into();
-        resource.published = Some(Published { definitions: definitions.clone(), name });
-        resource
+        let reads = if unchanged {
+            Reads::AsStored
+        } else {
+            Reads::Shaped { description: next_description(), schemas: schemas.clone() }
+        };
+        describe(registry, definitions, definition, version, &versions, reads)
     };
     served.map(describe).collect()
 }
 
-fn describe(registry: &Registry, definition: &Value, version: &Value, compiler: &mut Compiler) -> Resource {
+/// A number that no other description in this process has.
+fn next_description() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A version with what is made of its schema.
+struct Compiled<'a> {
+    written: &'a Value,
+    api_version: String,
+    schema: Option<Arc<schema::Schema>>,
+    types: TypeRef,
+}
+
+impl Compiled<'_> {
+    fn ownership(&self) -> VersionOwnership {
+        let status = self.written.at(&["subresources", "status"]).is_some();
+        let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
+        VersionOwnership {
+            api_version: self.api_version.clone(),
+            types: self.types.clone(),
+            main: ResetFields::new(main),
+            status: ResetFields::new(&[&["spec"], &["metadata"]]),
+        }
+    }
+}
+
+/// Compiles all versions together, so that what is equal in them is kept once.
+fn compile(definition: &Value) -> Vec<Compiled<'_>> {
     let group = text(definition, &["spec", "group"]);
-    let version_name = text(version, &["name"]);
-    let status = version.at(&["subresources", "status"]).is_some();
-    let scale = version.at(&["subresources", "scale"]).is_some();
-    let preserve_unknown = definition.at(&["spec", "preserveUnknownFields"]).and_then(Value::as_bool) == Some(true);
+    let mut compiler = Compiler::default();
+    let versions = versions(definition).iter().map(|written| {
+        let schema = written.at(&["schema", "openAPIV3Schema"]).and_then(|schema| {
+            let props = schema::parse::props(schema, &meta::FieldPath::ROOT).ok()?;
+            Some(Arc::new(compiler.compile(&props)))
+        });
+        let types = match &schema {
+            Some(schema) => ownership::of_schema(schema, preserves_unknown(definition)),
+            None => ownership::of_anything(),
+        };
+        Compiled { written, api_version: format!("{group}/{}", text(written, &["name"])), schema, types }
+    });
+    versions.collect()
+}
+
+/// Whether objects keep everything: definitions of old.
+fn preserves_unknown(definition: &Value) -> bool {
+    definition.at(&["spec", "preserveUnknownFields"]).and_then(Value::as_bool) == Some(true)
+}
+
+fn describe(
+    registry: &Registry,
+    definitions: &Arc<Cache>,
+    definition: &Value,
+    version: &Compiled<'_>,
+    versions: &Arc<[VersionOwnership]>,
+    reads: Reads,
+) -> Resource {
+    let group = text(definition, &["spec", "group"]);
+    let status = version.written.at(&["subresources", "status"]).is_some();
+    let scale = version.written.at(&["subresources", "scale"]).map(ScalePaths::of);
     let names = accepted_names(definition);
-    let fields = selectable(version);
+    let fields = selectable(version.written);
+    let subresources = subresources(status, scale.is_some());
+    let form = CustomForm {
+        schema: version.schema.clone(),
+        ownership: Ownership {
+            api_version: version.api_version.clone(),
+            versions: versions.clone(),
+            empty: None,
+        },
+        preserve_unknown: preserves_unknown(definition),
+        status,
+        scale,
+        reads,
+    };
     Resource {
         group: group.into(),
-        version: version_name.into(),
+        version: text(version.written, &["name"]).into(),
         cache: registry.cache(group, &names.plural, &fields),
         namespaced: text(definition, &["spec", "scope"]) == "Namespaced",
         verbs: VERBS.to_vec(),
-        subresources: subresources(status, scale),
-        form: Form::Custom(form(version, format!("{group}/{version_name}"), compiler, preserve_unknown, status)),
+        subresources,
+        form: Form::Custom(form),
         storage_api_version: format!("{group}/{}", storage_version(definition)).into(),
         source: Source::Definition {
             name: metadata_text(definition, "name").into(),
             terminating: is_deleting(definition),
         },
-        deprecation: deprecation(definition, version, &names),
+        deprecation: deprecation(definition, version.written, &names),
         time_to_live: None,
         columns: default_columns(),
-        habits: Habits {
-            untyped_lists: true,
-            delete_returns_object: false,
-            update_creates: false,
-            unconditional_update: false,
-        },
-        published: None,
+        habits: Habits { untyped_lists: true, ..Habits::default() },
+        published: Some(Published {
+            definitions: definitions.clone(),
+            name: metadata_text(definition, "name").into(),
+        }),
         names,
     }
 }
@@ -111,35 +189,14 @@ fn accepted_names(definition: &Value) -> Names {
     }
 }
 
-fn form(version: &Value, api_version: String, compiler: &mut Compiler, preserve_unknown: bool, status: bool) -> CustomForm {
-    let written = version.at(&["schema", "openAPIV3Schema"]);
-    let schema = written.and_then(|written| {
-        let props = schema::parse::props(written, &meta::FieldPath::ROOT).ok()?;
-        Some(Arc::new(compiler.compile(&props)))
-    });
-    let types = match &schema {
-        Some(schema) => ownership::of_schema(schema, preserve_unknown),
-        None => ownership::of_anything(),
-    };
-    let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
-    CustomForm {
-        schema,
-        ownership: Ownership {
-            api_version,
-            types,
-            main: ResetFields::new(main),
-            status: ResetFields::new(&[&["spec"], &["metadata"]]),
-            empty: None,
-        },
-        preserve_unknown,
-        status,
-    }
-}
-
 fn subresources(status: bool, scale: bool) -> Vec<Subresource> {
     let mut subresources = Vec::new();
     if status {
-        subresources.push(Subresource { name: "status".into(), kind: None, verbs: SUBRESOURCE_VERBS.to_vec() });
+        subresources.push(Subresource {
+            name: "status".into(),
+            kind: None,
+            verbs: SUBRESOURCE_VERBS.to_vec(),
+        });
     }
     if scale {
         let kind = Some(meta::gvk::Gvk::new("autoscaling", "v1", "Scale"));
@@ -199,37 +256,12 @@ fn deprecation(definition: &Value, version: &Value, names: &Names) -> Option<Str
 
 /// The best version that is served and not deprecated, if it is better than this one.
 fn better_version<'a>(definition: &'a Value, than: &str) -> Option<&'a str> {
-    let candidates = versions(definition).iter().filter(|version| flag(version, "served") && !flag(version, "deprecated"));
-    let best = candidates.map(|version| text(version, &["name"])).max_by(|left, right| version::compare(left, right))?;
+    let candidates =
+        versions(definition).iter().filter(|version| flag(version, "served") && !flag(version, "deprecated"));
+    let best = candidates
+        .map(|version| text(version, &["name"]))
+        .max_by(|left, right| version::compare(left, right))?;
     version::compare(best, than).is_gt().then_some(best)
-}
-
-/// A new definition has no status but the version it stores in.
-pub(super) fn prepare_create(definition: &mut Value) {
-    let storage = storage_version(definition).to_owned();
-    let accepted: Map = [("kind", Value::from("")), ("plural", "".into())].into_iter().collect();
-    let status: Map = [
-        ("acceptedNames", Value::Object(accepted)),
-        ("conditions", Value::Null),
-        ("storedVersions", Value::Array(vec![storage.into()])),
-    ]
-    .into_iter()
-    .collect();
-    if let Value::Object(members) = definition {
-        members.insert("status", status);
-    }
-}
-
-/// A version that becomes the one to store in has been stored in from now on.
-pub(super) fn prepare_update(new: &mut Value) {
-    let storage = storage_version(new).to_owned();
-    let Some(Value::Object(status)) = new.get_mut("status") else { return };
-    let stored = status.get_or_insert_with("storedVersions", || Value::Array(Vec::new()));
-    if let Value::Array(stored) = stored
-        && !stored.iter().any(|name| name.as_str() == Some(&storage))
-    {
-        stored.push(storage.into());
-    }
 }
 
 /// A deleted definition stays until its objects are gone.
@@ -246,7 +278,7 @@ pub(super) fn mark_deletion(definition: &mut Value, now: &str) {
         definition,
         &Condition {
             kind: "Terminating",
-            status: true,
+            status: "True",
             reason: "InstanceDeletionPending",
             message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
         },

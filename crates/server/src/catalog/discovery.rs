@@ -50,7 +50,8 @@ impl Document {
 
 /// `/api`, for clients of old.
 pub fn api_versions(server_address: &str) -> Bytes {
-    let by_client = [("clientCIDR", Value::from("0.0.0.0/0")), ("serverAddress", Value::from(server_address))];
+    let by_client =
+        [("clientCIDR", Value::from("0.0.0.0/0")), ("serverAddress", Value::from(server_address))];
     let versions = [
         ("kind", Value::from("APIVersions")),
         ("versions", Value::Array(vec!["v1".into()])),

@@ -7,10 +7,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use meta::gvk::GroupKind;
-use meta::status::Status;
-use meta::{FieldError, FieldPath, Map, Meta, Value};
-use schema::apply::{ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, track_update};
-use meta::object::Malformed;
+use meta::names;
+use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
+use meta::status::{Cause, Status, cause};
+use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
+use registry::Object;
+use schema::apply::{
+    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
+};
+use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::Resource;
@@ -35,10 +40,14 @@ pub struct BuiltinForm {
 /// What a built-in kind does differently. Pure functions; each has a plain default.
 #[derive(Clone, Copy)]
 pub struct Hooks {
-    /// Changes what the description of the kind has prepared for creation.
+    /// Fills in what a body leaves out, beyond what the description of the kind knows.
+    pub default: fn(&mut Value),
     pub prepare_create: fn(&mut Value),
-    /// Changes what the description of the kind has prepared for an update.
-    pub prepare_update: fn(&mut Value),
+    pub prepare_update: fn(&mut Value, &Value),
+    /// Rules that the description of the kind does not hold.
+    pub check: Option<Check>,
+    /// What to tell about an object that is accepted.
+    pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
     /// A deletion only marks the object, in this way; a loop of ours removes it.
     pub mark_deletion: Option<fn(&mut Value, &str)>,
     /// Whether nothing of the kind's own keeps a deleted object.
@@ -47,17 +56,36 @@ pub struct Hooks {
     pub undeletable: fn(&str) -> Option<&'static str>,
     /// What is said to a second deletion while the first is under way.
     pub already_deleting: Option<&'static str>,
+    /// Objects are stored in another form than they are served in.
+    pub storage: Option<StorageForm>,
 }
+
+/// The way into the form that objects are stored in, and back.
+#[derive(Clone, Copy)]
+pub struct StorageForm {
+    pub to: fn(&mut Value),
+    pub from: fn(&mut Value),
+}
+
+/// The number under which objects remember how a built-in kind with a storage form of its own shows them.
+const BUILTIN_VIEW: u64 = 0;
+
+/// Rules of a kind: the subresource written to, the new object, the old one.
+pub type Check = fn(&str, &Value, Option<&Value>) -> Vec<FieldError>;
 
 impl Default for Hooks {
     fn default() -> Self {
         Hooks {
+            default: |_| {},
             prepare_create: |_| {},
-            prepare_update: |_| {},
+            prepare_update: |_, _| {},
+            check: None,
+            warnings: |_, _| Vec::new(),
             mark_deletion: None,
             may_go: |_| true,
             undeletable: |_| None,
             already_deleting: None,
+            storage: None,
         }
     }
 }
@@ -69,15 +97,36 @@ pub struct CustomForm {
     pub ownership: Ownership,
     pub preserve_unknown: bool,
     pub status: bool,
+    pub scale: Option<ScalePaths>,
+    pub reads: Reads,
+}
+
+/// How stored objects of a definition are shown.
+pub enum Reads {
+    /// Every object was shaped by this very schema when it was written.
+    AsStored,
+    /// Objects may have been written under another version or an older definition: what is stored is shaped
+    /// by the schema of the version it is stored in, then by the one it is shown in.
+    Shaped { description: u64, schemas: Arc<[(String, Option<Arc<schema::Schema>>)]> },
 }
 
 /// What ownership of fields needs to know, for the main resource and its status.
 pub struct Ownership {
+    /// The version that requests are in.
+    pub api_version: String,
+    /// All versions of the kind.
+    pub versions: Arc<[VersionOwnership]>,
+    pub empty: Option<Value>,
+}
+
+/// What ownership needs to know of one version.
+pub struct VersionOwnership {
     pub api_version: String,
     pub types: TypeRef,
+    /// What writes to the resource itself cannot change.
     pub main: ResetFields,
+    /// What writes to its status cannot change.
     pub status: ResetFields,
-    pub empty: Option<Value>,
 }
 
 /// One endpoint of a kind, as ownership sees it.
@@ -86,30 +135,50 @@ struct Endpoint<'a> {
     status: bool,
 }
 
+impl Endpoint<'_> {
+    fn version(&self, api_version: &str) -> Option<&VersionOwnership> {
+        self.ownership.versions.iter().find(|version| version.api_version == api_version)
+    }
+}
+
 impl Versions for Endpoint<'_> {
     fn type_of(&self, api_version: &str) -> Option<&TypeRef> {
-        (api_version == self.ownership.api_version).then_some(&self.ownership.types)
+        self.version(api_version).map(|version| &version.types)
     }
 
-    fn reset_fields(&self, _api_version: &str) -> &ResetFields {
-        if self.status { &self.ownership.status } else { &self.ownership.main }
+    fn reset_fields(&self, api_version: &str) -> &ResetFields {
+        match self.version(api_version) {
+            Some(version) if self.status => &version.status,
+            Some(version) => &version.main,
+            None => ResetFields::none(),
+        }
     }
 
     fn empty(&self) -> Option<&Value> {
         self.ownership.empty.as_ref()
     }
 
-    fn convert(&self, _object: &Value, _api_version: &str) -> Result<Value, ConvertError> {
-        Err(ConvertError::UnknownVersion)
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConvertError> {
+        self.type_of(api_version).ok_or(ConvertError::UnknownVersion)?;
+        let mut converted = object.clone();
+        if let Value::Object(members) = &mut converted {
+            members.insert("apiVersion", api_version);
+        }
+        Ok(converted)
     }
 }
 
 impl Form {
     /// Makes a body an object of the kind. Gives the paths of fields that do not belong, or why it is none.
-    pub fn decode(&self, resource: &Resource, value: &mut Value, named: &NamedKind) -> Result<Vec<String>, String> {
+    pub fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
         match self {
             Form::Builtin(form) => form.decode(resource, value, named),
-            Form::Custom(form) => form.decode(value),
+            Form::Custom(form) => form.decode(resource, value, named),
         }
     }
 
@@ -120,6 +189,67 @@ impl Form {
         }
     }
 
+    /// A stored object as this kind shows it.
+    pub fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+        match self {
+            Form::Custom(CustomForm { reads: Reads::Shaped { description, schemas }, ownership, .. }) => {
+                object.view(*description, |object| shape_stored(object, schemas, &ownership.api_version))
+            }
+            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => object
+                .view(BUILTIN_VIEW, |object| {
+                    let mut value = json::parse(object.bytes()).ok()?.value;
+                    (form.from)(&mut value);
+                    if let Value::Object(members) = &mut value {
+                        members.insert("apiVersion", ownership.api_version.as_str());
+                    }
+                    object.with_text(&registry::codec::encode(&value))
+                }),
+            _ => object.clone(),
+        }
+    }
+
+    /// Turns an object into the form it is stored in.
+    pub fn to_storage(&self, object: &mut Value) {
+        if let Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, .. }) = self {
+            (form.to)(object);
+        }
+    }
+
+    /// Merges a strategic patch, which only built-in kinds understand.
+    pub fn strategic_merge(&self, object: &mut Value, patch: Map) -> Result<(), Status> {
+        let Form::Builtin(form) = self else { return Ok(()) };
+        let kept = ["apiVersion", "kind"].map(|key| object.get(key).cloned());
+        typed::strategic_merge(form.kind, object, patch).map_err(|error| match error {
+            typed::StrategicError::BadRequest(message) => Status::bad_request(message),
+            typed::StrategicError::Unprocessable(_) => {
+                Status::generic(422, "", &meta::gvk::GroupResource::new("", ""), "", "")
+            }
+            typed::StrategicError::Internal(message) => Status::unknown(500, message),
+        })?;
+        let restored = typed::restore(form.kind, object);
+        restored.map_err(|error| Status::unknown(500, error.to_string()))?;
+        if let Value::Object(members) = object {
+            for (key, value) in ["apiVersion", "kind"].into_iter().zip(kept) {
+                set_or_remove(members, key, value);
+            }
+        }
+        form.default(object);
+        Ok(())
+    }
+
+    /// Reads the binary form of an object of a built-in kind.
+    pub fn read_binary(&self, body: &[u8]) -> Result<Value, String> {
+        let Form::Builtin(form) = self else { return Err("not a built-in kind".to_owned()) };
+        let envelope = typed::binary::Envelope::open(body).map_err(|error| error.to_string())?;
+        let mut value =
+            typed::binary::read(form.kind, envelope.message).map_err(|error| error.to_string())?;
+        if let Value::Object(members) = &mut value {
+            members.insert("apiVersion", envelope.api_version);
+            members.insert("kind", envelope.kind);
+        }
+        Ok(value)
+    }
+
     /// Records who owns the fields of a new or changed object.
     pub fn own(&self, call: &Call, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
         let subresource = call.target().subresource.as_str();
@@ -127,7 +257,14 @@ impl Form {
     }
 
     /// The same for a writer that is no request.
-    pub fn own_as(&self, manager: &str, subresource: &str, live: Option<&Value>, new: &mut Value, now: Timestamp) {
+    pub fn own_as(
+        &self,
+        manager: &str,
+        subresource: &str,
+        live: Option<&Value>,
+        new: &mut Value,
+        now: Timestamp,
+    ) {
         let ownership = self.ownership();
         let info = ManagerInfo { manager, api_version: &ownership.api_version, subresource, now };
         let endpoint = Endpoint { ownership, status: subresource == "status" };
@@ -135,14 +272,67 @@ impl Form {
         let _ = track_update(live, new, &info, &endpoint);
     }
 
+    /// Lays an applied configuration over the live object. What comes back has its owners recorded.
+    pub fn apply(
+        &self,
+        call: &Call,
+        live: Option<&Value>,
+        configuration: Value,
+        options: &WriteOptions,
+    ) -> Result<Value, Status> {
+        let subresource = call.target().subresource.as_str();
+        let ownership = self.ownership();
+        let request = ApplyRequest {
+            info: ManagerInfo {
+                manager: &options.field_manager,
+                api_version: &ownership.api_version,
+                subresource,
+                now: call.server.env.now(),
+            },
+            kind: &call.resource.names.kind,
+            force: options.force == Some(true),
+        };
+        let endpoint = Endpoint { ownership, status: subresource == "status" };
+        let mut object = apply(live, configuration, &request, &endpoint).map_err(|error| match error {
+            ApplyError::BadRequest(message) => Status::bad_request(message),
+            ApplyError::Internal(message) => Status::unknown(500, message),
+            ApplyError::Conflict(conflict) => {
+                let causes = conflict.causes.into_iter().map(|cause| Cause {
+                    reason: cause::FIELD_MANAGER_CONFLICT.into(),
+                    message: cause.message,
+                    field: cause.field,
+                });
+                Status::apply_conflict(causes.collect(), conflict.message)
+            }
+        })?;
+        self.default(&mut object);
+        Ok(object)
+    }
+
+    fn default(&self, object: &mut Value) {
+        match self {
+            Form::Builtin(form) => form.default(object),
+            Form::Custom(form) => {
+                if let Some(schema) = &form.schema {
+                    schema.default(object);
+                }
+            }
+        }
+    }
+
     /// Completes a new object before it is validated.
     pub fn prepare_create(&self, call: &Call, object: &mut Value) {
         match self {
             Form::Builtin(form) => {
                 let user = call.permitted.user();
-                let extra: Vec<_> = user.extra.iter().map(|(key, values)| (key.clone(), values.clone())).collect();
-                let requester =
-                    typed::Requester { name: &user.name, uid: &user.uid, groups: &user.groups, extra: &extra };
+                let extra: Vec<_> =
+                    user.extra.iter().map(|(key, values)| (key.clone(), values.clone())).collect();
+                let requester = typed::Requester {
+                    name: &user.name,
+                    uid: &user.uid,
+                    groups: &user.groups,
+                    extra: &extra,
+                };
                 typed::prepare_create(form.kind, object, &requester, &call.now());
                 typed::finish_create(form.kind, object);
                 (form.hooks.prepare_create)(object);
@@ -165,7 +355,7 @@ impl Form {
             Form::Builtin(form) => {
                 typed::prepare_update(form.kind, subresource, new, old, &call.now());
                 if subresource.is_empty() {
-                    (form.hooks.prepare_update)(new);
+                    (form.hooks.prepare_update)(new, old);
                 }
             }
             Form::Custom(form) => form.prepare_update(subresource, new, old),
@@ -174,26 +364,31 @@ impl Form {
 
     /// Everything that is wrong with a new object.
     pub fn validate_create(&self, call: &Call, object: &Value) -> Vec<FieldError> {
-        let resource = &call.resource;
+        let (path, rule) = (metadata_path(), call.resource.namespace_rule());
+        let metadata = Meta::of(object);
         match self {
             Form::Builtin(form) => {
-                let errors = typed::validate(form.kind, "", object, None);
+                let errors = match form.hooks.check {
+                    Some(check) => check("", object, None),
+                    None => {
+                        let mut errors =
+                            validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                        errors.extend(typed::validate(form.kind, "", object, None));
+                        errors
+                    }
+                };
                 if !errors.is_empty() {
                     return errors;
                 }
-                meta::object::validate_object_meta(Meta::of(object), resource.namespace_rule(), meta::names::name_is_path_segment, &metadata_path())
+                validate_object_meta(metadata, rule, names::name_is_path_segment, &path)
             }
             Form::Custom(form) => {
-                let mut errors = validate_type(resource, object);
-                errors.extend(meta::object::validate_object_meta(
-                    Meta::of(object),
-                    resource.namespace_rule(),
-                    meta::names::name_is_dns_subdomain,
-                    &metadata_path(),
-                ));
-                if let Some(schema) = &form.schema {
-                    form.check(schema, object, None, &mut errors);
+                let errors = validate_type(&call.resource, object);
+                if !errors.is_empty() {
+                    return errors;
                 }
+                let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
+                form.check("", object, None, &mut errors);
                 errors
             }
         }
@@ -201,32 +396,37 @@ impl Form {
 
     /// Everything that is wrong with a changed object.
     pub fn validate_update(&self, call: &Call, new: &Value, old: &Value) -> Vec<FieldError> {
-        let resource = &call.resource;
-        let path = metadata_path();
-        let mut errors = meta::object::validate_object_meta(
-            Meta::of(new),
-            resource.namespace_rule(),
-            meta::names::name_is_path_segment,
-            &path,
-        );
-        errors.extend(meta::object::validate_object_meta_update(Meta::of(new), Meta::of(old), &path));
+        let (path, rule) = (metadata_path(), call.resource.namespace_rule());
+        let (metadata, before) = (Meta::of(new), Meta::of(old));
+        let mut errors = validate_object_meta(metadata, rule, names::name_is_path_segment, &path);
+        errors.extend(validate_object_meta_update(metadata, before, &path));
+        let subresource = call.target().subresource.as_str();
         match self {
-            Form::Builtin(form) => errors.extend(typed::validate(form.kind, &call.target().subresource, new, Some(old))),
+            Form::Builtin(BuiltinForm { hooks: Hooks { check: Some(check), .. }, .. }) => {
+                errors.extend(check(subresource, new, Some(old)));
+            }
+            Form::Builtin(form) => {
+                errors.extend(validate_object_meta_update(metadata, before, &path));
+                errors.extend(typed::validate(form.kind, subresource, new, Some(old)));
+            }
             Form::Custom(form) => {
-                errors.extend(validate_type(resource, new));
-                errors.extend(meta::object::validate_object_meta(
-                    Meta::of(new),
-                    resource.namespace_rule(),
-                    meta::names::name_is_dns_subdomain,
-                    &path,
-                ));
-                errors.extend(meta::object::validate_object_meta_update(Meta::of(new), Meta::of(old), &path));
-                if let Some(schema) = &form.schema {
-                    form.check(schema, new, Some(old), &mut errors);
+                let wrong_type = validate_type(&call.resource, new);
+                if wrong_type.is_empty() {
+                    errors.extend(validate_object_meta_update(metadata, before, &path));
+                    form.check(subresource, new, Some(old), &mut errors);
                 }
+                errors.extend(wrong_type);
             }
         }
         errors
+    }
+
+    /// What to tell about an object that has been accepted.
+    pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
+        match self {
+            Form::Builtin(form) => (form.hooks.warnings)(new, old),
+            Form::Custom(_) => Vec::new(),
+        }
     }
 
     /// The kind that an Invalid names: a wrong one in a body is shown as it is.
@@ -281,11 +481,17 @@ fn metadata_path() -> FieldPath<'static> {
 }
 
 impl BuiltinForm {
-    fn decode(&self, resource: &Resource, value: &mut Value, named: &NamedKind) -> Result<Vec<String>, String> {
-        let own = named.kind == resource.names.kind
-            && named.version.group == resource.group
-            && named.version.version == resource.version;
-        if !own {
+    fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
+        let own = named.kind == resource.names.kind && named.version.group == resource.group;
+        if own && self.is_retired(&named.version.version) {
+            return Ok(Vec::new()); // it is understood, and refused because of its version
+        }
+        if !own || named.version.version != resource.version {
             return Err(self.foreign(resource, named));
         }
         if value.is_null() {
@@ -296,22 +502,43 @@ impl BuiltinForm {
             members.insert("apiVersion", resource.api_version());
             members.insert("kind", resource.names.kind.clone());
         }
-        typed::default(self.kind, value);
+        self.default(value);
         Ok(decoded.unknown)
+    }
+
+    fn default(&self, value: &mut Value) {
+        typed::default(self.kind, value);
+        (self.hooks.default)(value);
+    }
+
+    /// Versions that the reference still reads but no longer serves.
+    fn is_retired(&self, version: &str) -> bool {
+        matches!(
+            (self.resource.group, version),
+            ("apiextensions.k8s.io" | "events.k8s.io" | "coordination.k8s.io", "v1beta1")
+        )
     }
 
     /// Why a body of another kind cannot be taken for this one.
     fn foreign(&self, resource: &Resource, named: &NamedKind) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
         if typed::kind(group, version, &named.kind).is_some() {
-            let package = if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or_default() };
+            let package = if resource.group.is_empty() {
+                "core"
+            } else {
+                resource.group.split('.').next().unwrap_or_default()
+            };
             return format!(
                 "converting ({version}.{}) to ({package}.{}): unknown conversion",
                 named.kind, resource.names.kind
             );
         }
+        let scheme = match self.resource.group {
+            "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+            _ => "pkg/api/legacyscheme/scheme.go:30",
+        };
         format!(
-            "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+            "no kind \"{}\" is registered for version \"{}\" in scheme \"{scheme}\"",
             named.kind, named.version
         )
     }
@@ -335,28 +562,83 @@ impl CustomForm {
     }
 
     /// Everything that the schema finds wrong.
-    fn check(&self, schema: &schema::Schema, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-        errors.extend(schema.validate_values(new, old));
-        errors.extend(schema.validate_embedded(new));
-        errors.extend(match old {
-            None => schema.validate_list_types(new),
-            Some(old) => schema.validate_list_types_update(new, old),
+    fn check(&self, subresource: &str, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        let Some(schema) = &self.schema else { return };
+        errors.extend(match (subresource, old) {
+            ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
+            _ => schema.validate(new, old, self.scale.as_ref()),
         });
     }
 
-    fn decode(&self, value: &mut Value) -> Result<Vec<String>, String> {
+    fn decode(
+        &self,
+        resource: &Resource,
+        value: &mut Value,
+        named: &NamedKind,
+    ) -> Result<Vec<String>, String> {
         let mut unknown = Vec::new();
-        match &self.schema {
+        let own_kind = named.kind == resource.names.kind && named.version.group == resource.group;
+        let schema = if own_kind { self.schema_of(&named.version.to_string()) } else { None };
+        match schema {
             Some(schema) if !self.preserve_unknown => {
-                schema.shape(value, Malformed::Reject, Some(&mut unknown)).map_err(|error| error.to_string())?;
+                let shaped = schema.shape(value, Malformed::Reject, Some(&mut unknown));
+                shaped.map_err(|error| error.to_string())?;
             }
-            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown)).map_err(|error| error.to_string())?,
+            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
+                .map_err(|error| error.to_string())?,
         }
-        if let Some(schema) = &self.schema {
+        if let Some(schema) = schema {
             schema.default(value);
+        } else if own_kind && self.schema.is_some() {
+            // A version that the definition does not have. It will be refused for that; of its fields none is
+            // known.
+            let members = value.as_object().into_iter().flat_map(Map::keys);
+            let known = ["apiVersion", "kind", "metadata"];
+            unknown.extend(members.filter(|key| !known.contains(key)).map(str::to_owned));
         }
         Ok(unknown)
     }
+
+    /// The schema of one of the definition's versions.
+    fn schema_of(&self, api_version: &str) -> Option<&Arc<schema::Schema>> {
+        if api_version == self.ownership.api_version {
+            return self.schema.as_ref();
+        }
+        match &self.reads {
+            Reads::AsStored => None,
+            Reads::Shaped { schemas, .. } => {
+                schemas.iter().find(|(version, _)| version == api_version)?.1.as_ref()
+            }
+        }
+    }
+}
+
+/// What becomes of a stored object on the way to a reader; `None` when nothing does.
+fn shape_stored(
+    object: &Object,
+    schemas: &[(String, Option<Arc<schema::Schema>>)],
+    api_version: &str,
+) -> Option<Object> {
+    let stored = json::parse(object.bytes()).ok()?.value;
+    let mut shown = stored.clone();
+    let apply = |value: &mut Value, version: &str| {
+        let schema = schemas.iter().find(|(candidate, _)| candidate == version)?.1.as_ref()?;
+        // What is malformed in storage is dropped, so this does not fail.
+        let _ = schema.shape(value, Malformed::Drop, None);
+        schema.default(value);
+        Some(())
+    };
+    apply(&mut shown, object.api_version());
+    if object.api_version() != api_version {
+        apply(&mut shown, api_version);
+    }
+    if shown == stored {
+        return None;
+    }
+    if let Value::Object(members) = &mut shown {
+        members.insert("apiVersion", api_version);
+    }
+    object.with_text(&registry::codec::encode(&shown))
 }
 
 /// The metadata of the old object, with the owners that the new one records.

@@ -89,10 +89,9 @@ impl Catalog {
         self.groups.values().flat_map(|group| {
             group.versions.iter().enumerate().flat_map(move |(index, version)| {
                 let better = &group.versions[..index];
-                version
-                    .resources
-                    .values()
-                    .filter(move |resource| !better.iter().any(|b| b.resources.contains_key(&resource.names.plural)))
+                version.resources.values().filter(move |resource| {
+                    !better.iter().any(|b| b.resources.contains_key(&resource.names.plural))
+                })
             })
         })
     }
@@ -174,6 +173,10 @@ impl GroupVersion {
     }
 
     pub fn group_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 }

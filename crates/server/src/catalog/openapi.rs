@@ -41,7 +41,10 @@ pub fn group_version(version: &GroupVersion) -> &Document {
             add_paths(resource, &mut paths);
             schemas.insert(schema_name(resource), schema(resource));
         }
-        let info = object([("title", "Kubernetes".into()), ("version", crate::documents::KUBERNETES_VERSION.into())]);
+        let info = object([
+            ("title", "Kubernetes".into()),
+            ("version", crate::documents::KUBERNETES_VERSION.into()),
+        ]);
         Document::new(json::to_vec(&object([
             ("openapi", "3.0.0".into()),
             ("info", info),
@@ -147,7 +150,8 @@ fn operations(resource: &Resource, verbs: &[&'static str]) -> Value {
 
 const WRITE_PARAMETERS: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 const PATCH_PARAMETERS: [&str; 4] = ["dryRun", "fieldManager", "fieldValidation", "force"];
-const DELETE_PARAMETERS: [&str; 4] = ["dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"];
+const DELETE_PARAMETERS: [&str; 4] =
+    ["dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"];
 const LIST_PARAMETERS: [&str; 8] = [
     "allowWatchBookmarks",
     "continue",

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meta::gvk::{GroupKind, GroupResource};
-use meta::{Text, Value};
 use meta::object::NamespaceRule;
+use meta::{Text, Value};
 use registry::{Cache, FieldPaths};
 use sha2::{Digest, Sha256};
 
@@ -47,7 +47,8 @@ impl Published {
         let definition = self.definitions.get(&self.name)?;
         let definition = meta::wire::json::parse(definition.bytes()).ok()?.value;
         let versions = super::definition::versions(&definition);
-        let found = versions.iter().find(|candidate| super::definition::text(candidate, &["name"]) == version)?;
+        let found =
+            versions.iter().find(|candidate| super::definition::text(candidate, &["name"]) == version)?;
         found.at(&["schema", "openAPIV3Schema"]).cloned()
     }
 }
@@ -77,7 +78,10 @@ pub struct Subresource {
 pub enum Source {
     Builtin,
     /// A definition, by its name; `terminating` once it is being deleted.
-    Definition { name: Text, terminating: bool },
+    Definition {
+        name: Text,
+        terminating: bool,
+    },
 }
 
 /// A column of the tables that people read.
@@ -113,7 +117,11 @@ pub struct Habits {
 
 impl Resource {
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     pub fn group_resource(&self) -> GroupResource {
@@ -158,7 +166,8 @@ impl Resource {
     pub fn storage_version_hash(&self) -> String {
         use base64::Engine;
         let storage = &self.storage_api_version;
-        let group_version = if storage.contains('/') { storage.clone() } else { format!("/{storage}").into() };
+        let group_version =
+            if storage.contains('/') { storage.clone() } else { format!("/{storage}").into() };
         let digest = Sha256::digest(format!("{group_version}/{}", self.names.kind));
         base64::engine::general_purpose::STANDARD.encode(&digest[..8])
     }

@@ -53,9 +53,8 @@ mod tests {
 
     #[test]
     fn the_guides_example_is_sorted_as_the_guide_says() {
-        let expected = [
-            "v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10",
-        ];
+        let expected =
+            ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"];
         let mut sorted = expected;
         sorted.reverse();
         sorted.sort_by(|left, right| compare(right, left));

@@ -3,7 +3,7 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/controller/{status,establish,finalizer}, v1.36.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use meta::{Map, Text, Value};
@@ -43,72 +43,136 @@ pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error
 pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
     let Some(cache) = definitions(&server) else { return Ok(()) };
     let (mut watcher, objects) = follow(&server, &cache).await?;
-    for entry in objects.values() {
-        settle(&server, &cache, &entry.object).await?;
+    let mut keeper = Keeper { server, cache, held: HashMap::new() };
+    let values: Vec<_> =
+        objects.values().filter_map(|entry| Some((&entry.object, tree(&entry.object)?))).collect();
+    for (_, value) in &values {
+        keeper.remember(value);
+    }
+    for (object, value) in values {
+        keeper.settle(object, value).await?;
     }
     loop {
         for event in watcher.next().await? {
-            match event.change {
-                Change::Deleted => gone(&server, &cache, &event.object).await?,
-                Change::Added | Change::Modified => {
-                    // Only the newest state counts; an older one has been overtaken.
-                    if let Some(current) = cache.get(event.object.name()) {
-                        settle(&server, &cache, &current).await?;
+            // Only the newest state counts; an older one has been overtaken.
+            match keeper.cache.get(event.object.name()) {
+                Some(current) => {
+                    if let Some(value) = tree(&current) {
+                        keeper.settle(&current, value).await?;
                     }
                 }
+                None if event.change == Change::Deleted => keeper.gone(&event.object).await?,
+                None => {}
             }
         }
     }
 }
 
-/// Brings one definition as far as it can go now.
-async fn settle(server: &Arc<Server>, cache: &Arc<Cache>, object: &Object) -> Result<(), registry::Error> {
-    let Some(mut value) = tree(object) else { return Ok(()) };
-    if is_deleting(&value) {
-        serve(server, cache, &value);
-        return clean_up(server, cache, object, value).await;
-    }
-    let before = value.clone();
-    accept_names(server, cache, &mut value);
-    if value != before {
-        own_status(server, &before, &mut value);
-        // The change comes back as an event, and then there is nothing to do.
-        write(server, cache, object, &value).await?;
-        return Ok(());
-    }
-    serve(server, cache, &value);
-    Ok(())
+/// What the loop remembers, so that a change costs the size of the change: the names that definitions hold,
+/// by group and definition.
+struct Keeper {
+    server: Arc<Server>,
+    cache: Arc<Cache>,
+    held: HashMap<Text, HashMap<Text, Held>>,
 }
 
-/// Puts what a definition brings into the catalog.
-fn serve(server: &Server, cache: &Arc<Cache>, value: &Value) {
-    let resources = definition::resources(&server.registry, cache, value);
-    let catalog = server.catalog.load().with_definition(metadata_text(value, "name"), resources);
-    server.catalog.store(Arc::new(catalog));
+/// What one definition holds, and what of it was last put into the catalog.
+struct Held {
+    names: Value,
+    waiting: bool,
+    served: Option<Served>,
 }
 
-/// A definition is gone: so are its paths; names it held may now go to others.
-async fn gone(server: &Arc<Server>, cache: &Arc<Cache>, object: &Object) -> Result<(), registry::Error> {
-    if cache.get(object.name()).is_some() {
-        return Ok(()); // made again meanwhile; its own events follow
+/// What decides how a definition is served. While it stays the same, there is nothing to do.
+#[derive(Clone, Debug, PartialEq)]
+struct Served {
+    uid: Text,
+    generation: i64,
+    deleting: bool,
+    established: bool,
+    names: Value,
+}
+
+impl Keeper {
+    fn remember(&mut self, value: &Value) {
+        let (group, name) = (text(value, &["spec", "group"]), metadata_text(value, "name"));
+        let names = value.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
+        let waiting = !conditions::is_true(value, "NamesAccepted");
+        let group = self.held.entry(group.into()).or_default();
+        let served = group.remove(name).and_then(|held| held.served);
+        group.insert(name.into(), Held { names, waiting, served });
     }
-    let Some(value) = tree(object) else { return Ok(()) };
-    let (group, plural) = (text(&value, &["spec", "group"]), text(&value, &["spec", "names", "plural"]));
-    let catalog = server.catalog.load();
-    if let Some(resource) = catalog.any_version(group, plural) {
-        server.registry.forget(&resource.cache);
-    }
-    server.catalog.store(Arc::new(catalog.without_definition(object.name())));
-    let applied = server.registry.applied();
-    for entry in cache.snapshot(applied).objects.values() {
-        let waiting = tree(&entry.object).is_some_and(|other| {
-            text(&other, &["spec", "group"]) == group && !conditions::is_true(&other, "NamesAccepted")
-        });
-        if waiting {
-            Box::pin(settle(server, cache, &entry.object)).await?;
+
+    /// Brings one definition as far as it can go now.
+    async fn settle(&mut self, object: &Object, mut value: Value) -> Result<(), registry::Error> {
+        self.remember(&value);
+        if is_deleting(&value) {
+            self.serve(&value);
+            return clean_up(&self.server, &self.cache, object, value).await;
         }
+        let before = value.clone();
+        self.accept_names(&mut value);
+        judge(&self.server, &mut value);
+        if value != before {
+            own_status(&self.server, &before, &mut value);
+            // The change comes back as an event, and then there is nothing to do.
+            write(&self.server, &self.cache, object, &value).await?;
+            return Ok(());
+        }
+        self.serve(&value);
+        Ok(())
     }
-    Ok(())
+
+    /// Puts what a definition brings into the catalog.
+    fn serve(&mut self, value: &Value) {
+        let (group, name) = (text(value, &["spec", "group"]), metadata_text(value, "name"));
+        let metadata = meta::Meta::of(value);
+        let served = Served {
+            uid: metadata.uid().into(),
+            generation: metadata.generation(),
+            deleting: is_deleting(value),
+            established: conditions::is_true(value, "Established"),
+            names: value.at(&["status", "acceptedNames"]).cloned().unwrap_or_default(),
+        };
+        let held = self.held.get_mut(group).and_then(|group| group.get_mut(name));
+        if let Some(held) = held {
+            if held.served.as_ref() == Some(&served) {
+                return;
+            }
+            held.served = Some(served);
+        }
+        let resources = definition::resources(&self.server.registry, &self.cache, value);
+        let catalog = self.server.catalog.load().with_definition(name, resources);
+        self.server.catalog.store(Arc::new(catalog));
+    }
+
+    /// A definition is gone: so are its paths; names it held may now go to others.
+    async fn gone(&mut self, object: &Object) -> Result<(), registry::Error> {
+        let Some(value) = tree(object) else { return Ok(()) };
+        let (group, plural) = (text(&value, &["spec", "group"]), text(&value, &["spec", "names", "plural"]));
+        let catalog = self.server.catalog.load_full();
+        self.server.catalog.store(Arc::new(catalog.without_definition(object.name())));
+        if let Some(resource) = catalog.any_version(group, plural) {
+            // A create that had passed the catalog before it changed may have come after the cleaning.
+            delete_all(&self.server, &resource.cache, "").await?;
+            self.server.registry.forget(&resource.cache);
+        }
+        let Some(others) = self.held.get_mut(group) else { return Ok(()) };
+        others.remove(object.name());
+        let waiting: Vec<Text> =
+            others.iter().filter(|(_, held)| held.waiting).map(|(name, _)| name.clone()).collect();
+        if others.is_empty() {
+            self.held.remove(group);
+        }
+        for name in waiting {
+            if let Some(current) = self.cache.get(&name)
+                && let Some(value) = tree(&current)
+            {
+                self.settle(&current, value).await?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Deletes the objects of a deleted definition, then lets it go.
@@ -124,8 +188,9 @@ async fn clean_up(
     }
     let before = value.clone();
     let now = meta::time::format(server.env.now());
-    let condition = |reason, message| Condition { kind: "Terminating", status: true, reason, message };
-    let left = if conditions::is_true(&value, "Established") { delete_objects(server, &value).await? } else { 0 };
+    let condition = |reason, message| Condition { kind: "Terminating", status: "True", reason, message };
+    let left =
+        if conditions::is_true(&value, "Established") { delete_objects(server, &value).await? } else { 0 };
     if left > 0 {
         let progress = condition("InstanceDeletionInProgress", "CustomResource deletion is in progress");
         if conditions::set(&mut value, &progress, &now) {
@@ -161,7 +226,8 @@ async fn delete_objects(server: &Server, definition: &Value) -> Result<usize, re
 }
 
 fn objects_of(server: &Server, definition: &Value) -> Option<Arc<Cache>> {
-    let (group, plural) = (text(definition, &["spec", "group"]), text(definition, &["spec", "names", "plural"]));
+    let (group, plural) =
+        (text(definition, &["spec", "group"]), text(definition, &["spec", "names", "plural"]));
     let catalog = server.catalog.load();
     catalog.any_version(group, plural).map(|resource| resource.cache.clone())
 }
@@ -184,67 +250,111 @@ fn watch_objects(server: Arc<Server>, definitions: Arc<Cache>, name: Text, defin
     });
 }
 
-/// Takes the names that nobody else has, and says so.
-///
-/// Upstream: apiextensions-apiserver/pkg/controller/status/naming_controller.go, v1.36.
-fn accept_names(server: &Server, cache: &Cache, value: &mut Value) {
-    let taken = Taken::by_others(server, cache, value);
-    let wanted = value.at(&["spec", "names"]).cloned().unwrap_or_default();
-    let mut accepted = value.at(&["status", "acceptedNames"]).and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut conflict: Option<(&str, String)> = None;
-    for (key, reason, names) in [
-        ("plural", "PluralConflict", &taken.resources),
-        ("singular", "SingularConflict", &taken.resources),
-        ("kind", "KindConflict", &taken.kinds),
-        ("listKind", "ListKindConflict", &taken.kinds),
-    ] {
-        let name = text(&wanted, &[key]);
-        if names.contains(name) {
-            conflict = Some((reason, format!("\"{name}\" is already in use")));
-        } else {
-            accepted.insert(key, name);
+impl Keeper {
+    /// Takes the names that nobody else has, and says so.
+    ///
+    /// Upstream: apiextensions-apiserver/pkg/controller/status/naming_controller.go, v1.36.
+    fn accept_names(&self, value: &mut Value) {
+        let taken = self.taken_by_others(value);
+        let wanted = value.at(&["spec", "names"]).cloned().unwrap_or_default();
+        let mut accepted =
+            value.at(&["status", "acceptedNames"]).and_then(Value::as_object).cloned().unwrap_or_default();
+        for required in ["plural", "kind"] {
+            accepted.get_or_insert_with(required, || "".into());
         }
+        let mut conflict: Option<(&str, String)> = None;
+        for (key, reason, names) in [
+            ("plural", "PluralConflict", &taken.resources),
+            ("singular", "SingularConflict", &taken.resources),
+            ("kind", "KindConflict", &taken.kinds),
+            ("listKind", "ListKindConflict", &taken.kinds),
+        ] {
+            let name = text(&wanted, &[key]);
+            if names.contains(name) {
+                conflict = Some((reason, format!("\"{name}\" is already in use")));
+            } else {
+                accepted.insert(key, name);
+            }
+        }
+        let short_names: Vec<&str> = names_in(&wanted, "shortNames");
+        let conflicts: Vec<String> = short_names
+            .iter()
+            .filter(|name| taken.resources.contains(**name))
+            .map(|name| format!("\"{name}\" is already in use"))
+            .collect();
+        if conflicts.is_empty() {
+            copy_or_remove(&mut accepted, "shortNames", &wanted);
+        } else {
+            conflict = Some(("ShortNamesConflict", conflicts.join(", ")));
+        }
+        copy_or_remove(&mut accepted, "categories", &wanted);
+        set_accepted(value, accepted);
+        say(&self.server, value, conflict.as_ref().map(|(reason, message)| (*reason, message.as_str())));
     }
-    let short_names: Vec<&str> = names_in(&wanted, "shortNames");
-    let conflicts: Vec<String> = short_names
-        .iter()
-        .filter(|name| taken.resources.contains(**name))
-        .map(|name| format!("\"{name}\" is already in use"))
-        .collect();
-    if conflicts.is_empty() {
-        copy_or_remove(&mut accepted, "shortNames", &wanted);
-    } else {
-        conflict = Some(("ShortNamesConflict", conflicts.join(", ")));
+
+    fn taken_by_others(&self, value: &Value) -> Taken {
+        let (own, group) = (metadata_text(value, "name"), text(value, &["spec", "group"]));
+        let mut taken = Taken::default();
+        for (name, held) in self.held.get(group).into_iter().flatten() {
+            if name != own {
+                taken.add(&held.names);
+            }
+        }
+        taken
     }
-    copy_or_remove(&mut accepted, "categories", &wanted);
-    set_accepted(value, accepted);
-    say(server, value, conflict.as_ref().map(|(reason, message)| (*reason, message.as_str())));
 }
 
 fn say(server: &Server, value: &mut Value, conflict: Option<(&str, &str)>) {
     let now = meta::time::format(server.env.now());
     let established = conditions::is_true(value, "Established");
     let names = match conflict {
-        None => Condition { kind: "NamesAccepted", status: true, reason: "NoConflicts", message: "no conflicts found" },
-        Some((reason, message)) => Condition { kind: "NamesAccepted", status: false, reason, message },
+        None => Condition {
+            kind: "NamesAccepted",
+            status: "True",
+            reason: "NoConflicts",
+            message: "no conflicts found",
+        },
+        Some((reason, message)) => Condition { kind: "NamesAccepted", status: "False", reason, message },
     };
     conditions::set(value, &names, &now);
     let ready = match conflict {
         _ if established => return, // once served, always served
         None => Condition {
             kind: "Established",
-            status: true,
+            status: "True",
             reason: "InitialNamesAccepted",
             message: "the initial names have been accepted",
         },
         Some(_) => Condition {
             kind: "Established",
-            status: false,
+            status: "False",
             reason: "NotAccepted",
             message: "not all names are accepted",
         },
     };
     conditions::set(value, &ready, &now);
+}
+
+/// Says whether a community group was approved and whether the schemas are structural.
+fn judge(server: &Server, value: &mut Value) {
+    let now = meta::time::format(server.env.now());
+    for (kind, found) in [
+        ("KubernetesAPIApprovalPolicyConformant", schema::crd::api_approval(value)),
+        ("NonStructuralSchema", schema::crd::non_structural(value)),
+    ] {
+        match found {
+            None => conditions::remove(value, kind),
+            Some(found) => {
+                let status = match found.status {
+                    schema::crd::Truth::True => "True",
+                    schema::crd::Truth::False => "False",
+                    schema::crd::Truth::Unknown => "Unknown",
+                };
+                let condition = Condition { kind, status, reason: found.reason, message: &found.message };
+                conditions::set(value, &condition, &now);
+            }
+        }
+    }
 }
 
 /// Records that the server wrote the status.
@@ -277,24 +387,10 @@ struct Taken {
 }
 
 impl Taken {
-    fn by_others(server: &Server, cache: &Cache, value: &Value) -> Self {
-        let (own, group) = (metadata_text(value, "name"), text(value, &["spec", "group"]));
-        let mut taken = Taken::default();
-        let suffix = format!(".{group}");
-        for (name, entry) in &cache.snapshot(server.registry.applied()).objects {
-            if name == own || !name.ends_with(&suffix) {
-                continue;
-            }
-            if let Some(other) = tree(&entry.object) {
-                taken.add(other.at(&["status", "acceptedNames"]).unwrap_or(&Value::Null));
-            }
-        }
-        taken
-    }
-
     fn add(&mut self, names: &Value) {
         for key in ["plural", "singular"] {
-            self.resources.extend(Some(text(names, &[key])).filter(|name| !name.is_empty()).map(str::to_owned));
+            self.resources
+                .extend(Some(text(names, &[key])).filter(|name| !name.is_empty()).map(str::to_owned));
         }
         self.resources.extend(names_in(names, "shortNames").into_iter().map(str::to_owned));
         for key in ["kind", "listKind"] {

@@ -23,7 +23,7 @@ use crate::Server;
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Starts the loops and waits until everything that was there before has been seen once.
-pub async fn start(server: &Arc<Server>, tasks: &mut JoinSet<()>) -> Result<(), registry::Error> {
+pub(crate) async fn start(server: &Arc<Server>, tasks: &mut JoinSet<()>) -> Result<(), registry::Error> {
     crate::bootstrap::make_namespaces(server).await?;
     definitions::catch_up(server).await?;
     let (one, two) = (server.clone(), server.clone());
@@ -70,12 +70,7 @@ fn tree(object: &Object) -> Option<Value> {
 }
 
 /// Writes a changed object, unless somebody was faster. True when it was written.
-async fn write(
-    server: &Server,
-    cache: &Cache,
-    old: &Object,
-    new: &Value,
-) -> Result<bool, registry::Error> {
+async fn write(server: &Server, cache: &Cache, old: &Object, new: &Value) -> Result<bool, registry::Error> {
     let key = registry::join_key(old.namespace(), old.name());
     let encoded = NewObject::from(registry::codec::encode(new));
     match server.registry.replace(cache, &key, old.revision, encoded).await {
@@ -97,11 +92,7 @@ async fn remove(server: &Server, cache: &Cache, object: &Object) -> Result<bool,
 
 /// Deletes objects as a client would: at once, or marked when finalizers hold them.
 /// Gives back how many are still there afterwards.
-async fn delete_all(
-    server: &Server,
-    cache: &Cache,
-    namespace: &str,
-) -> Result<usize, registry::Error> {
+async fn delete_all(server: &Server, cache: &Cache, namespace: &str) -> Result<usize, registry::Error> {
     let applied = server.registry.fresh(cache).await?;
     let objects = cache.snapshot(applied).objects;
     let mut left = 0;

@@ -5,11 +5,11 @@
 
 use std::fmt::Write;
 
-use meta::gvk::{GroupVersion, parse_api_version};
+use meta::gvk::{GroupKind, GroupVersion, parse_api_version};
 use meta::status::Status;
 use meta::wire::negotiate::{ALL_MEDIA_TYPES, MediaType, negotiate_input};
 use meta::wire::{json, yaml};
-use meta::{Text, Value};
+use meta::{FieldError, FieldPath, Text, Value};
 
 use super::options::FieldValidation;
 use super::{Call, Warnings};
@@ -17,61 +17,142 @@ use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
 /// The format that a `Content-Type` names; without one it is JSON.
-pub fn format(call: &Call) -> Result<MediaType, Status> {
+pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
     match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
-        // Named by the reference's errors, but not read here yet.
-        MediaType::Protobuf => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
+        // DIFFERENCE: the reference drops the connection of a custom resource in protobuf.
+        MediaType::Protobuf if !call.resource.is_builtin() => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
         readable => Ok(readable),
     }
 }
 
 /// Reads the object in a request's body, in the version of the request.
-pub fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
-    let format = format(call)?;
-    decode(&call.resource, format, &call.body, directive, &call.warnings)
-}
-
-/// Reads an object of `resource` from a text.
-pub fn decode(
-    resource: &Resource,
-    format: MediaType,
-    body: &[u8],
-    directive: FieldValidation,
-    warnings: &Warnings,
-) -> Result<Value, Status> {
-    let unrecognized = |why: &str| unrecognized(resource, why, body);
-    let read = match format {
-        MediaType::Json | MediaType::Protobuf => json::parse(body).map_err(|error| unrecognized(&interpreting(&error.to_string())))?,
-        MediaType::Yaml => yaml::parse(body).map_err(|error| unrecognized(&interpreting_yaml(&error.to_string())))?,
+pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
+    let (resource, body) = (&call.resource, &call.body);
+    let read = match format(call)? {
+        MediaType::Json => from_json(body),
+        MediaType::Protobuf => match resource.form.read_binary(body) {
+            Ok(value) => Ok((value, Vec::new())),
+            Err(why) => Err(Failure::unknown_kind(why)),
+        },
+        MediaType::Yaml => from_yaml(body),
     };
-    let findings = read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
-    shape(resource, read.value, body, findings, directive, warnings)
+    let decoded = read.and_then(|(value, findings)| decode(resource, value, findings, body));
+    let (value, findings) = decoded.map_err(|failure| failure.of_body(resource, body))?;
+    report(findings, directive, &call.warnings).map_err(|failure| failure.of_body(resource, body))?;
+    check_version(resource, &value)?;
+    Ok(value)
 }
 
-/// Takes a tree for an object of `resource`: it must say so, and have no other fields than the kind has.
-pub fn shape(
+/// Takes the outcome of a patch for an object of the resource.
+pub(super) fn patched(call: &Call, patched: Value, directive: FieldValidation) -> Result<Value, Status> {
+    let text = json::to_string(&patched);
+    let decoded = decode(&call.resource, patched, Vec::new(), text.as_bytes());
+    let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text))?;
+    report(findings, directive, &call.warnings).map_err(|failure| failure.of_patch(&text))?;
+    check_version(&call.resource, &value)?;
+    Ok(value)
+}
+
+/// Why a text is no object of a kind, in the reference's words.
+struct Failure {
+    /// What it says it is, when that is known.
+    kind: Option<NamedKind>,
+    why: String,
+}
+
+impl Failure {
+    fn unknown_kind(why: impl Into<String>) -> Self {
+        Failure { kind: None, why: why.into() }
+    }
+
+    /// The failure of a request's own body.
+    fn of_body(&self, resource: &Resource, body: &[u8]) -> Status {
+        let expected = &resource.names.kind;
+        Status::bad_request(match &self.kind {
+            Some(kind) => {
+                let version = meta::go_fmt::quote(&kind.version.version);
+                format!("{} in version {version} cannot be handled as a {expected}: {}", kind.kind, self.why)
+            }
+            None => format!(
+                "the object provided is unrecognized (must be of type {expected}): {} ({})",
+                self.why,
+                summary(body)
+            ),
+        })
+    }
+
+    /// The failure of what a patch made of an object.
+    fn of_patch(&self, text: &str) -> Status {
+        let error = FieldError::invalid(&FieldPath::ROOT.field("patch"), text, self.why.as_str());
+        Status::invalid(&GroupKind::new("", ""), "", &[error])
+    }
+}
+
+/// A tree, and what strict reading finds wrong with its text.
+type Read = (Value, Vec<String>);
+
+fn from_json(body: &[u8]) -> Result<Read, Failure> {
+    let read = json::parse(body).map_err(|error| Failure::unknown_kind(interpreting(&error.to_string())))?;
+    Ok((read.value, read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect()))
+}
+
+fn from_yaml(body: &[u8]) -> Result<Read, Failure> {
+    let read = yaml::parse(body).map_err(|error| Failure::unknown_kind(error.to_string()))?;
+    Ok((read.value, read.strict_error.into_iter().collect()))
+}
+
+/// Takes a tree for an object of `resource`; adds the fields that do not belong to the findings.
+fn decode(
     resource: &Resource,
     mut value: Value,
-    body: &[u8],
     mut findings: Vec<String>,
-    directive: FieldValidation,
-    warnings: &Warnings,
-) -> Result<Value, Status> {
-    let unrecognized = |why: &str| unrecognized(resource, why, body);
-    let named = named_kind(&value).map_err(|why| unrecognized(&interpreting(&why)))?;
+    body: &[u8],
+) -> Result<(Value, Findings), Failure> {
+    let named = named_kind(&value).map_err(|why| Failure::unknown_kind(interpreting(&why)))?;
     let kind = complete(resource, named, body)?;
-    let unknown = resource.form.decode(resource, &mut value, &kind).map_err(|why| cannot_handle(&kind, resource, &why))?;
-    findings.extend(unknown.iter().map(|path| format!("unknown field \"{path}\"")));
-    report(resource, &kind, findings, directive, warnings)?;
-
-    let expected = resource.api_version();
-    if kind.api_version() != expected {
-        return Err(Status::bad_request(format!(
-            "the API version in the data ({}) does not match the expected API version ({expected})",
-            kind.api_version()
-        )));
+    let unknown = match resource.form.decode(resource, &mut value, &kind) {
+        Ok(unknown) => unknown,
+        Err(why) => return Err(Failure { kind: Some(kind), why }),
+    };
+    let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
+    if resource.is_builtin() {
+        // Typed decoding finds both in one pass; unknown fields are told first here.
+        findings = unknown.chain(findings).collect();
+    } else {
+        findings.extend(unknown);
     }
-    Ok(value)
+    Ok((value, Findings { kind, texts: findings }))
+}
+
+/// Fields that do not belong, of an object that says it is of this kind.
+struct Findings {
+    kind: NamedKind,
+    texts: Vec<String>,
+}
+
+/// Refused, told or passed over, as the client wants.
+fn report(findings: Findings, directive: FieldValidation, warnings: &Warnings) -> Result<(), Failure> {
+    match directive {
+        FieldValidation::Strict if !findings.texts.is_empty() => {
+            let why = format!("strict decoding error: {}", findings.texts.join(", "));
+            return Err(Failure { kind: Some(findings.kind), why });
+        }
+        FieldValidation::Warn => findings.texts.into_iter().for_each(|text| warnings.add(text)),
+        FieldValidation::Strict | FieldValidation::Ignore => {}
+    }
+    Ok(())
+}
+
+/// The version in a body must be the one in the path.
+fn check_version(resource: &Resource, value: &Value) -> Result<(), Status> {
+    let expected = resource.api_version();
+    let found = meta::object::api_version(value);
+    if found == expected {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "the API version in the data ({found}) does not match the expected API version ({expected})"
+    )))
 }
 
 /// What a body says it is.
@@ -79,12 +160,6 @@ pub fn shape(
 pub struct NamedKind {
     pub version: GroupVersion,
     pub kind: Text,
-}
-
-impl NamedKind {
-    pub fn api_version(&self) -> String {
-        self.version.to_string()
-    }
 }
 
 /// The `apiVersion` and `kind` of a body, empty where it does not say.
@@ -100,33 +175,31 @@ fn named_kind(value: &Value) -> Result<(Text, Text), String> {
     let members = match value {
         Value::Object(members) => members,
         Value::Null => return Ok((Text::default(), Text::default())),
-        other => return Err(format!("json: cannot unmarshal {} into Go value of type {shape}", go_type(other))),
+        other => {
+            return Err(format!("json: cannot unmarshal {} into Go value of type {shape}", go_type(other)));
+        }
     };
     let text = |key: &str| match members.get(key) {
         None | Some(Value::Null) => Ok(Text::default()),
         Some(Value::String(text)) => Ok(text.clone()),
-        Some(other) => {
-            Err(format!("json: cannot unmarshal {} into Go struct field .{key} of type string", go_type(other)))
-        }
+        Some(other) => Err(format!(
+            "json: cannot unmarshal {} into Go struct field .{key} of type string",
+            go_type(other)
+        )),
     };
     Ok((text("apiVersion")?, text("kind")?))
 }
 
 /// Fills in what a body does not say. Built-in kinds may leave out everything, others nothing.
-fn complete(resource: &Resource, named: (Text, Text), body: &[u8]) -> Result<NamedKind, Status> {
+fn complete(resource: &Resource, named: (Text, Text), body: &[u8]) -> Result<NamedKind, Failure> {
     let (api_version, kind) = named;
-    let version = parse_api_version(&api_version)
-        .map_err(|error| unrecognized(resource, &error.to_string(), body))?;
+    let version =
+        parse_api_version(&api_version).map_err(|error| Failure::unknown_kind(error.to_string()))?;
     match &resource.form {
         Form::Custom(_) => {
             let text = String::from_utf8_lossy(body);
             if kind.is_empty() {
-                return Err(unrecognized(resource, &format!("Object 'Kind' is missing in '{text}'"), body));
-            }
-            if version.version.is_empty() {
-                let kind = NamedKind { version, kind };
-                let why = format!("Object 'apiVersion' is missing in '{text}'");
-                return Err(cannot_handle(&kind, resource, &why));
+                return Err(Failure::unknown_kind(format!("Object 'Kind' is missing in '{text}'")));
             }
             Ok(NamedKind { version, kind })
         }
@@ -139,50 +212,8 @@ fn complete(resource: &Resource, named: (Text, Text), body: &[u8]) -> Result<Nam
     }
 }
 
-/// Fields that do not belong: refused, told or passed over, as the client wants.
-fn report(
-    resource: &Resource,
-    kind: &NamedKind,
-    findings: Vec<String>,
-    directive: FieldValidation,
-    warnings: &Warnings,
-) -> Result<(), Status> {
-    match directive {
-        _ if findings.is_empty() => Ok(()),
-        FieldValidation::Ignore => Ok(()),
-        FieldValidation::Warn => {
-            findings.into_iter().for_each(|finding| warnings.add(finding));
-            Ok(())
-        }
-        FieldValidation::Strict => {
-            let why = format!("strict decoding error: {}", findings.join(", "));
-            Err(cannot_handle(kind, resource, &why))
-        }
-    }
-}
-
 fn interpreting(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
-}
-
-fn interpreting_yaml(why: &str) -> String {
-    why.to_owned()
-}
-
-fn cannot_handle(kind: &NamedKind, resource: &Resource, why: &str) -> Status {
-    let version = meta::go_fmt::quote(&kind.version.version);
-    Status::bad_request(format!(
-        "{} in version {version} cannot be handled as a {}: {why}",
-        kind.kind, resource.names.kind
-    ))
-}
-
-fn unrecognized(resource: &Resource, why: &str, body: &[u8]) -> Status {
-    let kind = &resource.names.kind;
-    Status::bad_request(format!(
-        "the object provided is unrecognized (must be of type {kind}): {why} ({})",
-        summary(body)
-    ))
 }
 
 /// The beginning of a body: as text when it looks like JSON, in hexadecimal otherwise.

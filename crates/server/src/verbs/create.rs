@@ -2,8 +2,8 @@
 //!
 //! Upstream: apiserver/pkg/endpoints/handlers/create.go, apiserver/pkg/registry/rest/create.go, v1.36.
 
-use meta::status::Status;
 use meta::Value;
+use meta::status::Status;
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{drop_double_owners, match_namespace, metadata_mut, metadata_text, resource_version};
@@ -20,7 +20,16 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     body::format(call)?;
     let options = WriteOptions::parse(&call.info.query, WriteKind::Create)?;
     let object = body::object(call, options.field_validation)?;
-    create(call, object, &options, output, 201).await
+    create(call, object, &options, Owners::Record, output).await
+}
+
+/// Who owns the fields of the new object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owners {
+    /// Whoever makes this request.
+    Record,
+    /// An apply has written it down already.
+    Settled,
 }
 
 /// Creates an object that has been decoded. Also the end of an update or apply of a missing object.
@@ -28,24 +37,26 @@ pub(super) async fn create(
     call: &Call,
     mut object: Value,
     options: &WriteOptions,
+    owners: Owners,
     output: Output,
-    code: u16,
 ) -> Result<Answer, Status> {
     wipe_system_fields(&mut object);
     match_namespace(&mut object, call.namespace())?;
     drop_double_owners(&mut object, call);
-    call.resource.form.own(call, None, &mut object, options);
+    if owners == Owners::Record {
+        call.resource.form.own(call, None, &mut object, options);
+    }
     admit(call, &object).await?;
     if !is_generated(&object) {
-        return store(call, object, options, output, code).await;
+        return store(call, object, options, output).await;
     }
     for _ in 1..GENERATED_NAME_TRIES {
-        match store(call, object.clone(), options, output.clone(), code).await {
+        match store(call, object.clone(), options, output.clone()).await {
             Err(status) if status.reason == "AlreadyExists" => {}
             result => return result,
         }
     }
-    store(call, object, options, output, code).await.map_err(|status| match &*status.reason {
+    store(call, object, options, output).await.map_err(|status| match &*status.reason {
         "AlreadyExists" => {
             Status::generate_name_conflict(&call.resource.group_resource(), &name_in(&status), 1)
         }
@@ -68,8 +79,8 @@ async fn store(
     mut object: Value,
     options: &WriteOptions,
     output: Output,
-    code: u16,
 ) -> Result<Answer, Status> {
+    let code = 201;
     fill_system_fields(call, &mut object);
     call.resource.form.prepare_create(call, &mut object);
     let errors = call.resource.form.validate_create(call, &object);
@@ -77,6 +88,7 @@ async fn store(
         let name = metadata_text(&object, "name");
         return Err(Status::invalid(&call.resource.form.invalid_kind(call, &object), name, &errors));
     }
+    call.resource.form.warnings(&object, None).into_iter().for_each(|warning| call.warnings.add(warning));
     if resource_version(&object)? != 0 {
         return Err(Status::unknown(500, "resourceVersion should not be set on objects to be created"));
     }
@@ -132,4 +144,3 @@ async fn admit(call: &Call, object: &Value) -> Result<(), Status> {
     }
     Ok(())
 }
-

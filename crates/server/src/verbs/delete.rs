@@ -9,6 +9,7 @@ use meta::status::{Status, StatusDetails};
 use meta::wire::negotiate::MediaType;
 use meta::{Value, wire};
 use registry::Object;
+use schema::typed;
 
 use super::body;
 use super::options::{DeleteOptions, Propagation};
@@ -38,18 +39,33 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, Status> {
         return DeleteOptions::from_query(&call.info.query);
     }
     let bad = |why: String| Status::bad_request(why);
-    let parsed = match body::format(call)? {
-        MediaType::Json | MediaType::Protobuf => wire::json::parse(&call.body).map_err(|error| {
-            bad(format!("couldn't get version/kind; json parse error: {error}"))
-        })?,
-        MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?,
+    let mut value = match body::format(call)? {
+        MediaType::Protobuf => {
+            let envelope =
+                typed::binary::Envelope::open(&call.body).map_err(|error| bad(error.to_string()))?;
+            match delete_options_kind() {
+                Some(kind) => {
+                    typed::binary::read(kind, envelope.message).map_err(|error| bad(error.to_string()))?
+                }
+                None => Value::Null,
+            }
+        }
+        MediaType::Json => {
+            let parsed = wire::json::parse(&call.body);
+            parsed
+                .map_err(|error| bad(format!("couldn't get version/kind; json parse error: {error}")))?
+                .value
+        }
+        MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?.value,
     };
-    let mut value = parsed.value;
-    let kind = schema::typed::kind("meta.k8s.io", "v1", "DeleteOptions");
-    if let Some(kind) = kind {
-        schema::typed::decode(kind, &mut value).map_err(|error| bad(error.to_string()))?;
+    if let Some(kind) = delete_options_kind() {
+        typed::decode(kind, &mut value).map_err(|error| bad(error.to_string()))?;
     }
     DeleteOptions::from_value(&value)
+}
+
+fn delete_options_kind() -> Option<typed::Kind> {
+    typed::kind("meta.k8s.io", "v1", "DeleteOptions")
 }
 
 pub(super) enum Outcome {
@@ -75,7 +91,11 @@ pub(super) async fn delete(
         return remove(call, current, object, options, output).await;
     }
     if is_deleting(&object) && !finalizers_changed {
-        return Ok(Outcome::Done(Answer::Object { code: 200, object: current.clone(), output: output.clone() }));
+        return Ok(Outcome::Done(Answer::Object {
+            code: 200,
+            object: current.clone(),
+            output: output.clone(),
+        }));
     }
     if !is_deleting(&object) {
         let now = call.now();
@@ -122,8 +142,11 @@ async fn keep(
         return Ok(Outcome::Done(Answer::Value { code: 200, value: object, output: output.clone() }));
     }
     let key = registry::join_key(current.namespace(), current.name());
-    let written =
-        call.server.registry.replace(&call.resource.cache, &key, current.revision, call.encoded(&mut object)).await;
+    let written = call
+        .server
+        .registry
+        .replace(&call.resource.cache, &key, current.revision, call.encoded(&mut object))
+        .await;
     match written {
         Ok(object) => {
             let accepted = options.orphan_dependents == Some(false);
@@ -165,7 +188,8 @@ async fn remove(
 }
 
 fn check_preconditions(call: &Call, current: &Object, options: &DeleteOptions) -> Result<(), Status> {
-    let conflict = |why: String| Err(Status::conflict(&call.resource.kind_as_resource(), current.name(), why));
+    let conflict =
+        |why: String| Err(Status::conflict(&call.resource.kind_as_resource(), current.name(), why));
     if let Some(uid) = &options.uid
         && uid != current.uid()
     {

@@ -45,7 +45,11 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
 }
 
 /// Reads the page that the options ask for.
-pub(super) async fn read(call: &Call, options: &ListOptions, selection: &Selection) -> Result<ListAnswer, Status> {
+pub(super) async fn read(
+    call: &Call,
+    options: &ListOptions,
+    selection: &Selection,
+) -> Result<ListAnswer, Status> {
     let limit = usize::try_from(options.limit).unwrap_or(0);
     let (at, start) = position(options)?;
     if let At::NotOlderThan(revision) | At::Exactly(revision) = at {
@@ -81,7 +85,9 @@ fn answer(page: Page, request: &PageRequest) -> ListAnswer {
 fn position(options: &ListOptions) -> Result<(At, Text), Status> {
     if !options.continue_token.is_empty() {
         if !options.resource_version.is_empty() && options.resource_version != "0" {
-            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
         }
         let token = ContinueToken::decode(&options.continue_token)
             .map_err(|error| Status::bad_request(format!("invalid continue token: {error}")))?;

@@ -67,15 +67,37 @@ impl Warnings {
 /// What a verb gives back.
 pub enum Answer {
     /// An object as it is stored, to be shown in the version and form that was asked for.
-    Object { code: u16, object: Arc<Object>, output: Output },
+    Object {
+        code: u16,
+        object: Arc<Object>,
+        output: Output,
+    },
     /// An object, or what stands for one, that is not stored in this form.
-    Value { code: u16, value: Value, output: Output },
-    List { list: list::ListAnswer, output: Output },
+    Value {
+        code: u16,
+        value: Value,
+        output: Output,
+    },
+    List {
+        list: list::ListAnswer,
+        output: Output,
+    },
     Watch(Box<watch::WatchAnswer>),
 }
 
-/// Runs the verb that a request asks for.
+/// Runs the verb that a request asks for, and shows what is stored as the kind shows it.
 pub async fn run(call: Call) -> Result<Answer, Status> {
+    let form = &call.resource.clone().form;
+    let mut answer = dispatch(call).await?;
+    match &mut answer {
+        Answer::Object { object, .. } => *object = form.show(object),
+        Answer::List { list, .. } => list.objects.iter_mut().for_each(|object| *object = form.show(object)),
+        Answer::Value { .. } | Answer::Watch(_) => {}
+    }
+    Ok(answer)
+}
+
+async fn dispatch(call: Call) -> Result<Answer, Status> {
     if let Some(deprecation) = &call.resource.deprecation {
         call.warnings.add(deprecation.clone());
     }
@@ -155,8 +177,9 @@ impl Call {
         Status::not_found(&self.resource.group_resource(), self.name())
     }
 
+    /// A part of the object that its kind does not have.
     fn no_such_path(&self) -> Status {
-        not_found()
+        if self.resource.is_builtin() { not_found() } else { self.not_found() }
     }
 
     fn output(&self) -> Result<Output, Status> {
@@ -194,11 +217,13 @@ pub fn storage_status(error: registry::Error, call: &Call) -> Status {
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
         ),
         registry::Error::Future { current } => too_large_version(current, current),
-        registry::Error::TooLarge { .. } => {
-            Status::unknown(500, "etcdserver: request is too large")
-        }
+        registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
         registry::Error::Unreadable | registry::Error::Store(_) => {
-            tracing::error!(error = &error as &dyn std::error::Error, path = call.info.path, "storage failed");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                path = call.info.path,
+                "storage failed"
+            );
             Status::internal_error("the storage failed; the server's log says why")
         }
     }

@@ -51,8 +51,10 @@ impl WriteOptions {
 
         let mut errors = Vec::new();
         match kind {
-            WriteKind::Apply if field_manager.is_empty() => errors
-                .push(FieldError::required(&FieldPath::ROOT.field("fieldManager"), "is required for apply patch")),
+            WriteKind::Apply if field_manager.is_empty() => errors.push(FieldError::required(
+                &FieldPath::ROOT.field("fieldManager"),
+                "is required for apply patch",
+            )),
             WriteKind::Patch if force.is_some() => errors.push(FieldError::forbidden(
                 &FieldPath::ROOT.field("force"),
                 "may not be specified for non-apply patch",
@@ -128,18 +130,20 @@ impl ListOptions {
     /// `watch` is what the path and verb decided; the query's own `watch` has been read for that.
     pub fn parse(query: &Query, watch: bool) -> Result<Self, Status> {
         let bad = |text: String| Status::bad_request(text);
-        let number = |key: &str| query.get(key).filter(|text| !text.is_empty()).map(parse_int).transpose().map_err(bad);
+        let number = |key: &str| {
+            query.get(key).filter(|text| !text.is_empty()).map(parse_int).transpose().map_err(bad)
+        };
         let label_selector = match query.get("labelSelector") {
             None | Some("") => None,
-            Some(text) => Some(
-                LabelSelector::parse(text).map_err(|error| Status::bad_request(error.to_string()))?,
-            ),
+            Some(text) => {
+                Some(LabelSelector::parse(text).map_err(|error| Status::bad_request(error.to_string()))?)
+            }
         };
         let field_selector = match query.get("fieldSelector") {
             None | Some("") => None,
-            Some(text) => Some(
-                FieldSelector::parse(text).map_err(|error| Status::bad_request(error.to_string()))?,
-            ),
+            Some(text) => {
+                Some(FieldSelector::parse(text).map_err(|error| Status::bad_request(error.to_string()))?)
+            }
         };
         let options = ListOptions {
             label_selector,
@@ -167,7 +171,8 @@ impl ListOptions {
                 errors.push(FieldError::forbidden(&path, detail));
             }
             if !rule.is_empty() && self.send_initial_events.is_none() {
-                let detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+                let detail =
+                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
                 errors.push(FieldError::forbidden(&path, detail));
             }
             if !rule.is_empty() && rule != "NotOlderThan" {
@@ -247,8 +252,13 @@ impl DeleteOptions {
     /// From a body that has been decoded as `DeleteOptions`.
     pub fn from_value(value: &Value) -> Result<Self, Status> {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(Text::from);
-        let dry_run: Vec<&str> =
-            value.get("dryRun").and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
+        let dry_run: Vec<&str> = value
+            .get("dryRun")
+            .and_then(Value::as_array)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         let policy = value.get("propagationPolicy").and_then(Value::as_str);
         let orphan_dependents = value.get("orphanDependents").and_then(Value::as_bool);
 

@@ -5,26 +5,25 @@
 use meta::Value;
 use meta::patch::{JsonPatch, Strictness, merge};
 use meta::status::Status;
-use meta::wire::negotiate::{PatchType, negotiate_patch};
+use meta::wire::negotiate::{ALL_PATCH_TYPES, CUSTOM_PATCH_TYPES, PatchType, Route, negotiate_patch};
+use meta::wire::yaml;
 
 use super::options::{FieldValidation, WriteKind, WriteOptions};
 use super::update::{Change, match_name};
 use super::write::match_namespace;
 use super::{Answer, Call, body};
 
-/// The patches that are understood, in the order of the reference's error.
-const ACCEPTED: [PatchType; 2] = [PatchType::Json, PatchType::Merge];
-
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
-    let kind = negotiate_patch(&call.headers.content_type, &ACCEPTED)?;
+    let kind = patch_type(call)?;
     let output = call.output()?;
-    let options = WriteOptions::parse(&call.info.query, WriteKind::Patch)?;
+    let write_kind = if kind == PatchType::Apply { WriteKind::Apply } else { WriteKind::Patch };
+    let options = WriteOptions::parse(&call.info.query, write_kind)?;
     let patch = Patch::read(call, kind, options.field_validation)?;
-    let change = Change { call, options: &options, output, expected_uid: String::new() };
+    let applies = kind == PatchType::Apply;
+    let change = Change { call, options: &options, output, expected_uid: String::new(), applies };
     change
         .apply(|live| {
-            let patched = patch.apply(live.clone())?;
-            let mut object = read_patched(call, patched, options.field_validation)?;
+            let mut object = patch.apply(call, live, &options)?;
             match_namespace(&mut object, call.namespace())?;
             match_name(&mut object, call.name())?;
             Ok(object)
@@ -32,10 +31,25 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         .await
 }
 
+/// Which patch a request carries. Built-in kinds have a router that refuses other types before anything
+/// else is looked at.
+fn patch_type(call: &Call) -> Result<PatchType, Status> {
+    let content_type = &call.headers.content_type;
+    if !call.resource.is_builtin() {
+        return negotiate_patch(content_type, &CUSTOM_PATCH_TYPES);
+    }
+    let consumes: Vec<&str> = ALL_PATCH_TYPES.iter().map(|kind| kind.as_str()).collect();
+    Route { produces: &[], consumes: &consumes }.check("", content_type)?;
+    negotiate_patch(content_type, &ALL_PATCH_TYPES)
+}
+
 /// A patch, read once and applied to as many versions of the object as it takes.
 enum Patch {
     Json(JsonPatch),
     Merge(Value),
+    Strategic(Value),
+    /// The configuration that the client wants to be part of the object.
+    Apply(Value),
 }
 
 impl Patch {
@@ -47,9 +61,15 @@ impl Patch {
                 let decoded = JsonPatch::from_request(&call.body, strictness)?;
                 (Patch::Json(decoded.patch), decoded.strict_errors)
             }
-            _ => {
+            PatchType::Apply => {
+                let read = yaml::parse(&call.body)
+                    .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
+                (Patch::Apply(read.value), read.strict_error.into_iter().collect())
+            }
+            PatchType::Merge | PatchType::Strategic => {
                 let decoded = merge::from_request(&call.body, strictness)?;
-                (Patch::Merge(decoded.patch), decoded.strict_errors)
+                let patch = if kind == PatchType::Merge { Patch::Merge } else { Patch::Strategic };
+                (patch(decoded.patch), decoded.strict_errors)
             }
         };
         match directive {
@@ -63,23 +83,30 @@ impl Patch {
         }
     }
 
-    fn apply(&self, mut live: Value) -> Result<Value, Status> {
+    /// What becomes of the live object, or of none.
+    fn apply(&self, call: &Call, live: Option<&Value>, options: &WriteOptions) -> Result<Value, Status> {
+        let mut patched = match (self, live) {
+            (Patch::Apply(configuration), live) => {
+                return call.resource.form.apply(call, live, configuration.clone(), options);
+            }
+            (_, None) => return Err(call.not_found()),
+            (_, Some(live)) => live.clone(),
+        };
         match self {
             // The reference does not say why a patch does not apply.
-            Patch::Json(patch) => patch.apply(live).map_err(|_| does_not_apply()),
-            Patch::Merge(patch) => {
-                merge::apply(&mut live, patch.clone());
-                Ok(live)
+            Patch::Json(patch) => patched = patch.apply(patched).map_err(|_| does_not_apply())?,
+            Patch::Strategic(Value::Object(patch)) => {
+                call.resource.form.strategic_merge(&mut patched, patch.clone())?;
+                return Ok(patched);
+            }
+            Patch::Merge(patch) | Patch::Strategic(patch) | Patch::Apply(patch) => {
+                merge::apply(&mut patched, patch.clone());
             }
         }
+        body::patched(call, patched, options.field_validation)
     }
 }
 
 fn does_not_apply() -> Status {
     Status::generic(422, "", &meta::gvk::GroupResource::new("", ""), "", "")
-}
-
-/// The patched object must still be one of its kind.
-fn read_patched(call: &Call, patched: Value, directive: FieldValidation) -> Result<Value, Status> {
-    body::shape(&call.resource, patched, &[], Vec::new(), directive, &call.warnings)
 }

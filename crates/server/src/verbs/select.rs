@@ -8,7 +8,7 @@ use super::options::ListOptions;
 use crate::catalog::Resource;
 
 /// Which objects of a resource a request is about.
-pub struct Selection {
+pub(super) struct Selection {
     labels: Option<label::LabelSelector>,
     /// What every matching object's label summary must contain.
     label_bits: u64,
@@ -29,7 +29,7 @@ enum FieldSource {
 }
 
 impl Selection {
-    pub fn new(resource: &Resource, options: &ListOptions) -> Result<Self, Status> {
+    pub(super) fn new(resource: &Resource, options: &ListOptions) -> Result<Self, Status> {
         let labels = options.label_selector.clone().filter(|selector| !selector.is_empty());
         let label_bits = labels
             .iter()
@@ -38,7 +38,8 @@ impl Selection {
         let fields = match &options.field_selector {
             None => Vec::new(),
             Some(selector) => {
-                let conditions = selector.requirements().iter().map(|requirement| condition(resource, requirement));
+                let conditions =
+                    selector.requirements().iter().map(|requirement| condition(resource, requirement));
                 conditions.collect::<Result<_, _>>()?
             }
         };
@@ -46,15 +47,15 @@ impl Selection {
     }
 
     /// Whether every object is selected.
-    pub fn is_everything(&self) -> bool {
+    pub(super) fn is_everything(&self) -> bool {
         self.labels.is_none() && self.fields.is_empty()
     }
 
-    pub fn selects_entry(&self, entry: &Entry) -> bool {
+    pub(super) fn selects_entry(&self, entry: &Entry) -> bool {
         entry.may_have(self.label_bits) && self.selects(&entry.object)
     }
 
-    pub fn selects(&self, object: &Object) -> bool {
+    pub(super) fn selects(&self, object: &Object) -> bool {
         self.fields.iter().all(|condition| condition.holds(object))
             && self.labels.as_ref().is_none_or(|labels| labels.matches(|key| object.label(key)))
     }

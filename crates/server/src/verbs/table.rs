@@ -18,6 +18,14 @@ pub struct TableOptions {
     /// `meta.k8s.io/v1` or `…/v1beta1`.
     pub api_version: String,
     pub include: Include,
+    pub headers: Headers,
+}
+
+/// Whether a table says what its columns are. In a watch only the first one does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headers {
+    Shown,
+    Known,
 }
 
 /// What a row carries of its object.
@@ -61,9 +69,9 @@ pub fn of_value(resource: &Resource, object: Value, options: &TableOptions, now:
 /// A bookmark in a watch of tables: a row without cells.
 pub fn of_bookmark(object: Value, options: &TableOptions) -> Value {
     let version = metadata_text(&object, "resourceVersion").to_owned();
-    let object = if options.include == Include::Object { object } else { reduce(object) };
-    let row: Map =
-        [("cells", Value::Array(Vec::new())), ("object", object)].into_iter().collect();
+    let object =
+        if options.include == Include::Object { object } else { reduce(object, &options.api_version) };
+    let row: Map = [("cells", Value::Array(Vec::new())), ("object", object)].into_iter().collect();
     let metadata: Map = [("resourceVersion", Value::from(version))].into_iter().collect();
     Value::Object(
         [
@@ -79,13 +87,16 @@ pub fn of_bookmark(object: Value, options: &TableOptions) -> Value {
 }
 
 fn table(resource: &Resource, rows: Vec<Value>, options: &TableOptions, metadata: Value) -> Value {
-    let columns: Vec<Value> = resource.columns.iter().map(column_value).collect();
+    let columns = match options.headers {
+        Headers::Shown => Value::Array(resource.columns.iter().map(column_value).collect()),
+        Headers::Known => Value::Null,
+    };
     Value::Object(
         [
             ("kind", Value::from("Table")),
             ("apiVersion", options.api_version.as_str().into()),
             ("metadata", metadata),
-            ("columnDefinitions", Value::Array(columns)),
+            ("columnDefinitions", columns),
             ("rows", Value::Array(rows)),
         ]
         .into_iter()
@@ -119,7 +130,7 @@ fn row(resource: &Resource, object: Value, options: &TableOptions, now: Timestam
             row.insert("object", Value::Null);
         }
         Include::Metadata => {
-            row.insert("object", reduce(object));
+            row.insert("object", reduce(object, &options.api_version));
         }
         Include::Object => {
             row.insert("object", object);
@@ -144,7 +155,7 @@ pub fn age(time: &str, now: Timestamp) -> String {
 }
 
 /// An object's metadata as an object of its own.
-pub fn reduce(object: Value) -> Value {
+pub fn reduce(object: Value, api_version: &str) -> Value {
     let metadata = match object {
         Value::Object(mut members) => members.remove("metadata").unwrap_or_default(),
         _ => Value::Null,
@@ -152,7 +163,7 @@ pub fn reduce(object: Value) -> Value {
     Value::Object(
         [
             ("kind", Value::from("PartialObjectMetadata")),
-            ("apiVersion", "meta.k8s.io/v1".into()),
+            ("apiVersion", api_version.into()),
             ("metadata", metadata),
         ]
         .into_iter()
@@ -164,7 +175,9 @@ pub fn reduce(object: Value) -> Value {
 pub fn partial_metadata(object: &Object) -> Bytes {
     let metadata = object.metadata();
     let mut text = Vec::with_capacity(metadata.len() + 80);
-    text.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+    text.extend_from_slice(
+        b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":",
+    );
     text.extend_from_slice(&metadata);
     text.push(b'}');
     text.into()

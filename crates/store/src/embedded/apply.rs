@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{failure, record::Record, schema::Place};
+use super::{failure, record::Record, schema::Place, sweep};
 use crate::{
     Committed, Error, Event, EventBatch, EventKind, KeyValue, Result, Revision, Txn, UnixSeconds, Write,
 };
@@ -117,14 +117,13 @@ fn successor(
 fn write_record(connection: &Connection, record: &Record, live: Option<&KeyValue>) -> rusqlite::Result<()> {
     record.insert(connection)?;
     let (key, place) = (&record.kv.key[..], record.place.to_sql());
-    let is_live = record.kind == EventKind::Put;
-    if record.previous.is_some() {
-        let mut update =
-            connection.prepare_cached("UPDATE entry SET place = ?2, live = ?3 WHERE key = ?1")?;
-        update.execute((key, place, is_live))?;
+    if let Some(previous) = record.previous {
+        sweep::note(connection, record, previous)?;
+        let mut update = connection.prepare_cached("UPDATE entry SET place = ?2 WHERE key = ?1")?;
+        update.execute((key, place))?;
     } else {
-        let mut insert = connection.prepare_cached("INSERT INTO entry VALUES (?1, ?2, ?3)")?;
-        insert.execute((key, place, is_live))?;
+        let mut insert = connection.prepare_cached("INSERT INTO entry VALUES (?1, ?2)")?;
+        insert.execute((key, place))?;
     }
     if let Some(expires_at) = live.and_then(|kv| kv.expires_at) {
         let mut remove = connection.prepare_cached("DELETE FROM expiry WHERE expires = ?1 AND key = ?2")?;

@@ -19,7 +19,7 @@ use super::{
     queue::{Request, Turn},
     schema::{Meta, newest_revision},
     sweep::Sweep,
-    wal::{self, WriteAheadLog},
+    wal::WriteAheadLog,
     watermark::Watermark,
 };
 use crate::{Committed, Error, EventBatch, Result, Revision, Txn, UnixSeconds, retention::Ages};
@@ -72,7 +72,7 @@ impl Committer {
         log: WriteAheadLog,
     ) -> rusqlite::Result<Self> {
         Ok(Self {
-            sweep: Sweep::resume(&connection)?,
+            sweep: Sweep::START,
             current: newest_revision(&connection)?,
             ages: Ages::new(shared.options.keep_history),
             next_housekeeping: Instant::now(),
@@ -268,17 +268,17 @@ impl Committer {
         if let Some(sweep) = &done.sweep {
             self.sweep = *sweep;
         }
-        self.shared.counters.finished(done.expired, done.conflicts);
         self.shared.published.publish(done.batches.clone());
+        self.shared.counters.finished(done.expired, done.conflicts);
     }
 
     /// Takes back what was begun. A full disk is something that passes; after any other failure of
     /// the medium nobody knows what a later sync would be worth, so there is none.
     fn fail(&self, error: rusqlite::Error) -> Error {
         let rolled_back = self.connection.is_autocommit() || self.execute("ROLLBACK").is_ok();
-        let passing = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+        let passes = passes(&error);
         let error = failure(error);
-        if !(passing && rolled_back) {
+        if !(passes && rolled_back) {
             self.shared.queue.poison(Arc::new(error.clone()));
         }
         error
@@ -291,10 +291,16 @@ impl Committer {
     /// Leaves a database without a log behind, which opens fastest.
     fn finish(&mut self) {
         if !self.shared.queue.is_poisoned() {
-            wal::truncate(&self.connection).ok();
+            self.log.finish(&self.connection).ok();
             self.watermark.sync().ok();
         }
     }
+}
+
+/// Whether the disk may recover from it without being opened again.
+pub(super) fn passes(error: &rusqlite::Error) -> bool {
+    // Busy: somebody looks at the database with another program; nothing was begun yet.
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy))
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -4,6 +4,7 @@
 //! a slow disk holds up neither writers nor the caller's runtime.
 
 use std::{
+    panic::{self, AssertUnwindSafe},
     sync::{Arc, mpsc},
     thread,
 };
@@ -81,7 +82,10 @@ fn serve(queue: &Mutex<mpsc::Receiver<Job>>, reader: &Reader) {
         // One waits for the next job, the others for the lock.
         let job = queue.lock().recv();
         match job {
-            Ok(job) => job(reader),
+            Ok(job) => {
+                // A panic is a bug of that one read, whose caller sees it end without an answer.
+                panic::catch_unwind(AssertUnwindSafe(|| job(reader))).ok();
+            }
             Err(mpsc::RecvError) => return,
         }
     }
@@ -101,14 +105,12 @@ impl Reader {
         if at > revision {
             return Err(Error::FutureRevision { current: revision });
         }
-        self.check_kept(at)?;
         let mut result = RangeResult { kvs: Vec::new(), more: false, count: 0, revision };
-        if range.keys.is_empty() {
-            return Ok(result);
-        }
         if at == revision {
+            // Whole in any snapshot, even if compaction has overtaken it since.
             newest(&snapshot, range, &mut result)?;
         } else {
+            self.check_kept(at)?;
             historic(&snapshot, range, at, &mut result)?;
         }
         Ok(result)
@@ -201,18 +203,19 @@ fn query<'a>(statement: &'a mut Statement<'_>, keys: &KeyRange) -> Result<rusqli
 }
 
 fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> Result<()> {
-    if range.what != What::Count {
-        collect_newest(connection, range, result)?;
-    }
-    if range.what != What::Count && !result.more {
-        result.count = result.kvs.len() as u64;
+    if range.keys.is_empty() {
         return Ok(());
+    }
+    if range.what != What::Count {
+        return collect_newest(connection, range, result);
     }
     let mut count = entries(
         connection,
         &range.keys,
-        "SELECT count(*) FROM entry WHERE key >= ?1 AND key < ?2 AND live",
-        "SELECT count(*) FROM entry WHERE key >= ?1 AND live",
+        "SELECT count(*) FROM entry e JOIN record r ON r.place = e.place
+         WHERE e.key >= ?1 AND e.key < ?2 AND r.kind = 1",
+        "SELECT count(*) FROM entry e JOIN record r ON r.place = e.place
+         WHERE e.key >= ?1 AND r.kind = 1",
     )?;
     let mut rows = query(&mut count, &range.keys)?;
     if let Some(row) = rows.next().map_err(failure)? {
@@ -221,6 +224,7 @@ fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> R
     Ok(())
 }
 
+/// Deletions are left out. An entry without its record is not: it does not decode, and is damage.
 fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> Result<()> {
     let mut records = entries(
         connection,
@@ -229,17 +233,18 @@ fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResu
             "SELECT ",
             columns!(),
             ", e.key FROM entry e LEFT JOIN record r ON r.place = e.place
-             WHERE e.key >= ?1 AND e.key < ?2 AND e.live ORDER BY e.key"
+             WHERE e.key >= ?1 AND e.key < ?2 AND r.kind IS NOT 0 ORDER BY e.key"
         ),
         concat!(
             "SELECT ",
             columns!(),
             ", e.key FROM entry e LEFT JOIN record r ON r.place = e.place
-             WHERE e.key >= ?1 AND e.live ORDER BY e.key"
+             WHERE e.key >= ?1 AND r.kind IS NOT 0 ORDER BY e.key"
         ),
     )?;
     let mut rows = query(&mut records, &range.keys)?;
     while let Some(row) = rows.next().map_err(failure)? {
+        result.count += 1;
         if range.limit > 0 && result.kvs.len() == range.limit {
             result.more = true;
             return Ok(());
@@ -256,6 +261,9 @@ fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResu
 
 /// Follows each key from its newest version back to the one that was current at the revision.
 fn historic(connection: &Connection, range: &Range, at: Revision, result: &mut RangeResult) -> Result<()> {
+    if range.keys.is_empty() {
+        return Ok(());
+    }
     let mut places = entries(
         connection,
         &range.keys,
@@ -272,9 +280,9 @@ fn historic(connection: &Connection, range: &Range, at: Revision, result: &mut R
         }
         if range.limit > 0 && result.kvs.len() == range.limit {
             result.more = true;
-        } else {
-            result.kvs.push(shown(kv, range.what));
+            return Ok(());
         }
+        result.kvs.push(shown(kv, range.what));
     }
     Ok(())
 }

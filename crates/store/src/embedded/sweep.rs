@@ -1,37 +1,47 @@
 //! Compaction: removes the versions that nobody can ask for any more, a little at a time.
 //!
-//! Walks the log once, in order, up to the compacted revision. Every record there supersedes the
-//! one it names as previous; a deletion is itself of no use any more.
+//! A record that supersedes another one is noted when it is written. Once its revision is given up,
+//! the older one can go; and if it is a deletion, it can go itself. So the work is in proportion to
+//! what there is to remove, and creations cost nothing here.
 
 use rusqlite::Connection;
 
-use super::schema::{Meta, Place};
-use crate::Revision;
+use super::{
+    record::Record,
+    schema::{Meta, Place},
+};
+use crate::{EventKind, Revision};
 
-/// Invariant: superseded records up to `done` are gone.
+/// How far compaction has come.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Sweep {
-    done: Place,
+    /// Nothing is left to remove up to here.
+    done: Revision,
 }
 
-struct Visited {
+struct Superseding {
     place: Place,
-    is_delete: bool,
     previous: Place,
-    key: Option<Vec<u8>>,
+    is_delete: bool,
+}
+
+/// Remembers that `record` supersedes the one at `previous`.
+pub(super) fn note(connection: &Connection, record: &Record, previous: Place) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached("INSERT INTO superseding VALUES (?1, ?2, ?3)")?;
+    let is_delete = record.kind == EventKind::Delete;
+    insert.execute((record.place.to_sql(), previous.to_sql(), is_delete)).map(drop)
 }
 
 impl Sweep {
-    pub(super) fn resume(connection: &Connection) -> rusqlite::Result<Self> {
-        Ok(Self { done: Place(Meta::Swept.read(connection)?) })
-    }
+    /// Nothing is known to be done: the first step finds out.
+    pub(super) const START: Self = Self { done: Revision::ZERO };
 
     pub(super) fn is_pending(self, compacted: Revision) -> bool {
-        self.done < Place::end_of(compacted)
+        self.done < compacted
     }
 
-    /// Visits at most `limit` records. The caller's transaction decides whether it happened, so the
-    /// progress is returned and kept only when it did.
+    /// Removes what at most `limit` records have superseded. The caller's transaction decides
+    /// whether it happened, so the progress is returned, to be kept only when it did.
     pub(super) fn step(
         self,
         connection: &Connection,
@@ -39,49 +49,49 @@ impl Sweep {
         current: Revision,
         limit: usize,
     ) -> rusqlite::Result<Self> {
-        let visited = self.visit(connection, compacted, limit)?;
-        let mut remove = connection.prepare_cached("DELETE FROM record WHERE place = ?1")?;
-        let mut forget = connection.prepare_cached("DELETE FROM entry WHERE key = ?1 AND place = ?2")?;
-        for record in &visited {
-            if record.previous.0 > 0 {
-                remove.execute([record.previous.to_sql()])?;
-            }
-            if record.is_delete {
-                remove.execute([record.place.to_sql()])?;
-                // Not when the key was created again: its entry names a later place then.
-                forget.execute((&record.key, record.place.to_sql()))?;
-            }
+        let found = superseding(connection, compacted, limit)?;
+        for record in &found {
+            remove(connection, record)?;
         }
-        let done = match visited.last() {
-            Some(last) if visited.len() == limit => last.place,
-            _ => Place::end_of(compacted),
-        };
-        Meta::Swept.write(connection, done.0)?;
-        // The newest record may be among the removed ones.
-        Meta::Revision.write(connection, current.0)?;
-        Ok(Self { done })
+        if let Some(last) = found.last() {
+            let mut forget = connection.prepare_cached("DELETE FROM superseding WHERE place <= ?1")?;
+            forget.execute([last.place.to_sql()])?;
+            // The newest record may be among the removed ones.
+            Meta::Revision.write(connection, current.0)?;
+        }
+        Ok(if found.len() < limit { Self { done: compacted } } else { self })
     }
+}
 
-    fn visit(
-        self,
-        connection: &Connection,
-        compacted: Revision,
-        limit: usize,
-    ) -> rusqlite::Result<Vec<Visited>> {
-        let mut records = connection.prepare_cached(
-            "SELECT place, kind, previous, CASE kind WHEN 0 THEN key END FROM record
-             WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
+fn superseding(
+    connection: &Connection,
+    compacted: Revision,
+    limit: usize,
+) -> rusqlite::Result<Vec<Superseding>> {
+    let mut records = connection.prepare_cached(
+        "SELECT place, previous, is_delete FROM superseding WHERE place <= ?1 ORDER BY place LIMIT ?2",
+    )?;
+    let bounds = (Place::end_of(compacted).to_sql(), i64::try_from(limit).unwrap_or(i64::MAX));
+    let found = records.query_map(bounds, |row| {
+        Ok(Superseding {
+            place: Place(row.get::<_, i64>(0)?.cast_unsigned()),
+            previous: Place(row.get::<_, i64>(1)?.cast_unsigned()),
+            is_delete: row.get(2)?,
+        })
+    })?;
+    found.collect()
+}
+
+fn remove(connection: &Connection, record: &Superseding) -> rusqlite::Result<()> {
+    let mut remove = connection.prepare_cached("DELETE FROM record WHERE place = ?1")?;
+    remove.execute([record.previous.to_sql()])?;
+    if record.is_delete {
+        // Not when the key was created again: its entry names a later place then.
+        let mut forget = connection.prepare_cached(
+            "DELETE FROM entry WHERE key = (SELECT key FROM record WHERE place = ?1) AND place = ?1",
         )?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let bounds = (self.done.to_sql(), Place::end_of(compacted).to_sql(), limit);
-        let visited = records.query_map(bounds, |row| {
-            Ok(Visited {
-                place: Place(row.get::<_, i64>(0)?.cast_unsigned()),
-                is_delete: row.get::<_, i64>(1)? == 0,
-                previous: Place(row.get::<_, i64>(2)?.cast_unsigned()),
-                key: row.get(3)?,
-            })
-        })?;
-        visited.collect()
+        forget.execute([record.place.to_sql()])?;
+        remove.execute([record.place.to_sql()])?;
     }
+    Ok(())
 }

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::JsonError;
+use super::swar::end_of_plain;
 use crate::{Map, Text, Value};
 
 /// How deep arrays and objects may nest.
@@ -41,7 +42,15 @@ pub struct Parsed {
 ///     "invalid character ',' looking for beginning of object key string");
 /// ```
 pub fn parse(bytes: &[u8]) -> Result<Parsed, JsonError> {
-    let mut reader = Reader { bytes, at: 0, depth: 0, duplicates: Vec::new(), out_of_range: None };
+    let mut reader = Reader {
+        bytes,
+        at: 0,
+        depth: 0,
+        items: Vec::new(),
+        members: Vec::new(),
+        duplicates: Vec::new(),
+        out_of_range: None,
+    };
     let value = reader.value(&Place::Root)?;
     if let Some(byte) = reader.peek_token() {
         return Err(reader.unexpected(byte, "after top-level value"));
@@ -82,21 +91,38 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
+    /// Elements of the arrays that are not finished, the innermost last. A finished array takes its part away
+    /// in one piece of the right size.
+    items: Vec<Value>,
+    /// Members of the objects that are not finished, likewise.
+    members: Vec<(Text, Value)>,
     duplicates: Vec<String>,
     /// The first number that fits no type. It is an error only if the text is well-formed to its end.
     out_of_range: Option<JsonError>,
 }
 
 impl Reader<'_> {
+    #[cold]
     fn unexpected(&self, byte: u8, context: &str) -> JsonError {
         JsonError::invalid_character(byte, context, self.at)
     }
 
     /// The error for the byte at the current place, or for the end of the text.
+    #[cold]
     fn unexpected_here(&self, context: &str) -> JsonError {
         match self.bytes.get(self.at) {
             Some(&byte) => self.unexpected(byte, context),
             None => JsonError::unexpected_end(self.bytes.len()),
+        }
+    }
+
+    /// The same inside a number, a literal or an escape, where the end of the text counts as a space: Go finds
+    /// out about the end by trying one.
+    #[cold]
+    fn unexpected_inside(&self, context: &str) -> JsonError {
+        match self.bytes.get(self.at) {
+            Some(&byte) => self.unexpected(byte, context),
+            None => JsonError::invalid_character(b' ', context, self.bytes.len() - 1),
         }
     }
 
@@ -141,18 +167,19 @@ impl Reader<'_> {
     }
 
     fn array(&mut self, place: &Place<'_>) -> Result<Value, JsonError> {
-        let mut items = Vec::new();
         if self.peek_token() == Some(b']') {
             self.at += 1;
-            return Ok(Value::Array(items));
+            return Ok(Value::Array(Vec::new()));
         }
+        let base = self.items.len();
         loop {
-            items.push(self.value(&Place::Index(place, items.len()))?);
+            let value = self.value(&Place::Index(place, self.items.len() - base))?;
+            self.items.push(value);
             match self.peek_token() {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(Value::Array(items));
+                    return Ok(Value::Array(self.items.split_off(base)));
                 }
                 _ => return Err(self.unexpected_here("after array element")),
             }
@@ -160,11 +187,12 @@ impl Reader<'_> {
     }
 
     fn object(&mut self, place: &Place<'_>) -> Result<Value, JsonError> {
-        let mut members = Members::default();
         if self.peek_token() == Some(b'}') {
             self.at += 1;
             return Ok(Value::Object(Map::new()));
         }
+        let base = self.members.len();
+        let mut keys = Keys::Sorted;
         loop {
             if self.peek_token() != Some(b'"') {
                 return Err(self.unexpected_here("looking for beginning of object key string"));
@@ -174,17 +202,25 @@ impl Reader<'_> {
                 return Err(self.unexpected_here("after object key"));
             }
             self.at += 1;
-            let slot = members.slot(&key);
-            if slot == Slot::Taken || matches!(slot, Slot::Replace(_)) {
+            let slot = keys.slot(&self.members[base..], &key);
+            if matches!(slot, Slot::Taken | Slot::Replace(_)) {
                 self.duplicate(&Place::Key(place, &key));
             }
             let value = self.value(&Place::Key(place, &key))?;
-            members.put(slot, key, value);
+            match slot {
+                Slot::Append | Slot::Taken => self.members.push((key, value)),
+                Slot::Insert(index) => self.members.insert(base + index, (key, value)),
+                Slot::Replace(index) => self.members[base + index].1 = value,
+            }
             match self.peek_token() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Value::Object(members.finish()));
+                    let members = self.members.split_off(base);
+                    return Ok(Value::Object(match keys {
+                        Keys::Sorted => Map::from_sorted(members),
+                        Keys::Unsorted(_) => Map::from_entries(members),
+                    }));
                 }
                 _ => return Err(self.unexpected_here("after object key:value pair")),
             }
@@ -209,7 +245,7 @@ impl Reader<'_> {
         for &expected in word.as_bytes() {
             if self.bytes.get(self.at) != Some(&expected) {
                 let context = format!("in literal {word} (expecting '{}')", char::from(expected));
-                return Err(self.unexpected_here(&context));
+                return Err(self.unexpected_inside(&context));
             }
             self.at += 1;
         }
@@ -222,7 +258,7 @@ impl Reader<'_> {
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
         }
-        if self.at == start { Err(self.unexpected_here(context)) } else { Ok(()) }
+        if self.at == start { Err(self.unexpected_inside(context)) } else { Ok(()) }
     }
 
     fn number(&mut self) -> Result<Value, JsonError> {
@@ -266,7 +302,7 @@ impl Reader<'_> {
     /// Reads a string from its opening quote to behind its closing quote.
     fn string(&mut self) -> Result<Text, JsonError> {
         let start = self.at + 1;
-        let end = skip_plain(self.bytes, start);
+        let end = end_of_plain(self.bytes, start);
         if self.bytes.get(end) == Some(&b'"') {
             self.at = end + 1;
             let plain = &self.bytes[start..end];
@@ -283,7 +319,7 @@ impl Reader<'_> {
     fn string_with_escapes(&mut self) -> Result<String, JsonError> {
         let mut text = String::new();
         loop {
-            let end = skip_plain(self.bytes, self.at);
+            let end = end_of_plain(self.bytes, self.at);
             push_lossy(&mut text, &self.bytes[self.at..end]);
             self.at = end;
             match self.bytes.get(end) {
@@ -313,7 +349,7 @@ impl Reader<'_> {
                 self.at += 1;
                 return self.code_point();
             }
-            _ => return Err(self.unexpected_here("in string escape code")),
+            _ => return Err(self.unexpected_inside("in string escape code")),
         };
         self.at += 1;
         Ok(character)
@@ -343,7 +379,7 @@ impl Reader<'_> {
         for _ in 0..4 {
             let digit = self.bytes.get(self.at).and_then(|&byte| char::from(byte).to_digit(16));
             let Some(digit) = digit else {
-                return Err(self.unexpected_here("in \\u hexadecimal character escape"));
+                return Err(self.unexpected_inside("in \\u hexadecimal character escape"));
             };
             code = code << 4 | digit;
             self.at += 1;
@@ -352,92 +388,46 @@ impl Reader<'_> {
     }
 }
 
-/// The members of an object under construction.
+/// What is known about the keys of an object under construction.
 ///
 /// Keys mostly come in order and are appended. Duplicates are found when their key is met, so that they are
 /// reported in the order of the text.
-#[derive(Default)]
-struct Members {
-    entries: Vec<(Text, Value)>,
-    /// All keys, once the object is large and out of order; `entries` is unsorted from then on.
-    seen: Option<HashSet<Text>>,
+enum Keys {
+    Sorted,
+    /// All keys of an object that is large and out of order; it is sorted at its end.
+    Unsorted(HashSet<Text>),
 }
 
 /// Where the next member goes.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Slot {
     Append,
     Insert(usize),
     Replace(usize),
-    /// The key is there already, somewhere among unsorted entries.
+    /// The key is there already, somewhere among unsorted members.
     Taken,
 }
 
-impl Members {
-    fn slot(&mut self, key: &Text) -> Slot {
-        if let Some(seen) = &mut self.seen {
+impl Keys {
+    fn slot(&mut self, members: &[(Text, Value)], key: &Text) -> Slot {
+        if let Keys::Unsorted(seen) = self {
             return if seen.insert(key.clone()) { Slot::Append } else { Slot::Taken };
         }
-        match self.entries.last().map(|(last, _)| last.as_str().cmp(key)) {
+        match members.last().map(|(last, _)| last.as_str().cmp(key)) {
             None | Some(Ordering::Less) => Slot::Append,
-            Some(Ordering::Equal) => Slot::Replace(self.entries.len() - 1),
-            Some(Ordering::Greater) => match self.entries.binary_search_by(|(other, _)| other.cmp(key)) {
+            Some(Ordering::Equal) => Slot::Replace(members.len() - 1),
+            Some(Ordering::Greater) => match members.binary_search_by(|(other, _)| other.cmp(key)) {
                 Ok(index) => Slot::Replace(index),
-                Err(index) if self.entries.len() < INSERT_LIMIT => Slot::Insert(index),
+                Err(index) if members.len() < INSERT_LIMIT => Slot::Insert(index),
                 Err(_) => {
-                    let mut seen: HashSet<Text> =
-                        self.entries.iter().map(|(other, _)| other.clone()).collect();
+                    let mut seen: HashSet<Text> = members.iter().map(|(other, _)| other.clone()).collect();
                     seen.insert(key.clone());
-                    self.seen = Some(seen);
+                    *self = Keys::Unsorted(seen);
                     Slot::Append
                 }
             },
         }
     }
-
-    fn put(&mut self, slot: Slot, key: Text, value: Value) {
-        match slot {
-            Slot::Append | Slot::Taken => self.entries.push((key, value)),
-            Slot::Insert(index) => self.entries.insert(index, (key, value)),
-            Slot::Replace(index) => self.entries[index].1 = value,
-        }
-    }
-
-    fn finish(self) -> Map {
-        Map::from_entries(self.entries)
-    }
-}
-
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
-/// The index of the first byte from `at` on that ends a plain run: a quote, a backslash or a control
-/// character; the length of the text when there is none.
-#[inline]
-fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes[at..].first_chunk::<8>() {
-        let special = special_bytes(u64::from_le_bytes(*chunk));
-        if special != 0 {
-            return at + (special.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    while bytes.get(at).is_some_and(|&byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-        at += 1;
-    }
-    at
-}
-
-/// Eight bytes at once: sets the high bit of the bytes that end a plain run. Bits above the first set one may
-/// be wrong (borrows), which does not matter to the caller.
-#[inline]
-fn special_bytes(word: u64) -> u64 {
-    let equals = |byte: u8| {
-        let difference = word ^ (ONES * u64::from(byte));
-        difference.wrapping_sub(ONES) & !difference
-    };
-    let below_space = word.wrapping_sub(ONES * 0x20) & !word;
-    (equals(b'"') | equals(b'\\') | below_space) & HIGHS
 }
 
 /// Appends bytes as UTF-8; each byte that belongs to no character becomes U+FFFD, as Go's decoder does.

@@ -32,10 +32,12 @@ fn errors_are_those_of_go() {
     check(b"01", expect!["2: invalid character '1' after top-level value"]);
     check(b"-x", expect!["2: invalid character 'x' in numeric literal"]);
     check(b"1.e", expect!["3: invalid character 'e' after decimal point in numeric literal"]);
-    check(b"1e+", expect!["3: unexpected end of JSON input"]);
+    check(b"1e+", expect!["3: invalid character ' ' in exponent of numeric literal"]);
     check(b"1ex", expect!["3: invalid character 'x' in exponent of numeric literal"]);
     check(b"trux", expect!["4: invalid character 'x' in literal true (expecting 'e')"]);
-    check(b"nul", expect!["3: unexpected end of JSON input"]);
+    check(b"nul", expect!["3: invalid character ' ' in literal null (expecting 'l')"]);
+    check(br#""a\u00"#, expect![[r"6: invalid character ' ' in \u hexadecimal character escape"]]);
+    check(br#""a"#, expect!["2: unexpected end of JSON input"]);
     check(b"fa\"", expect![[r#"3: invalid character '"' in literal false (expecting 'l')"#]]);
     check(b"\"a\nb\"", expect![[r"3: invalid character '\n' in string literal"]]);
     check(br#""\x""#, expect!["3: invalid character 'x' in string escape code"]);

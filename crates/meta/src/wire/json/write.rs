@@ -2,6 +2,7 @@
 //!
 //! Keys come sorted because [`Map`] keeps them so. `<`, `>`, `&`, U+2028 and U+2029 are escaped.
 
+use super::swar::end_of_unescaped;
 use crate::go_fmt;
 use crate::{Map, Value};
 
@@ -117,41 +118,19 @@ pub fn encode_str(text: &str, out: &mut Vec<u8>) {
     out.reserve(bytes.len() + 2);
     out.push(b'"');
     let mut copied = 0;
-    let mut at = 0;
+    let mut at = end_of_unescaped(bytes, 0);
     while at < bytes.len() {
-        let byte = bytes[at];
-        if !NEEDS_CARE[usize::from(byte)] {
-            at += 1;
-            continue;
-        }
         let (length, escape) = escape_at(bytes, at);
         if let Some(escape) = escape {
             out.extend_from_slice(&bytes[copied..at]);
-            escape.write(byte, out);
+            escape.write(bytes[at], out);
             copied = at + length;
         }
-        at += length;
+        at = end_of_unescaped(bytes, at + length);
     }
     out.extend_from_slice(&bytes[copied..]);
     out.push(b'"');
 }
-
-/// Bytes that have an escape or, for 0xE2, may begin a character that has one.
-const NEEDS_CARE: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = true;
-        byte += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table[b'<' as usize] = true;
-    table[b'>' as usize] = true;
-    table[b'&' as usize] = true;
-    table[0xe2] = true;
-    table
-};
 
 enum Escape {
     Short(u8),

@@ -281,6 +281,29 @@ fn values_become_canonical() {
 }
 
 #[test]
+fn times_become_canonical_and_canonical_ones_stay() {
+    for (text, expected) in [
+        ("2020-01-02T03:04:05Z", r#""2020-01-02T03:04:05Z""#),
+        ("2020-02-29T23:59:59Z", r#""2020-02-29T23:59:59Z""#),
+        ("2020-01-02T3:04:05.5+01:00", r#""2020-01-02T02:04:05Z""#),
+        ("0001-01-01T00:00:00Z", "null"),
+    ] {
+        let body = format!(r#"{{"status":{{"conditions":[{{"lastTransitionTime":"{text}"}}]}}}}"#);
+        let (decoded, object) = run(CORE, "Namespace", &body);
+        decoded.unwrap();
+        let conditions = object.at(&["status", "conditions"]).and_then(Value::as_array).unwrap();
+        assert_eq!(json::to_string(conditions[0].get("lastTransitionTime").unwrap()), expected, "{text}");
+    }
+    for text in
+        ["2020-13-02T03:04:05Z", "2020-02-30T03:04:05Z", "2020-01-02T24:04:05Z", "2020-01-02T03:60:05Z"]
+    {
+        let body = format!(r#"{{"metadata":{{"creationTimestamp":"{text}"}}}}"#);
+        let (decoded, _) = run(CORE, "Namespace", &body);
+        assert!(decoded.unwrap_err().to_string().ends_with("out of range"), "{text}");
+    }
+}
+
+#[test]
 fn bytes_may_be_numbers_and_members_of_maps_stay_when_empty() {
     check(
         CORE,

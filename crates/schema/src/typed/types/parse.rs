@@ -4,9 +4,11 @@
 //! this panics with the offending line.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::{
-    Field, ListKind, PACKAGES, Package, Patch, Shape, Struct, Type, TypeId, TypeRef, package as load_package,
+    Embedded, Field, ListKind, PACKAGES, Package, Patch, Shape, Struct, Type, TypeId, TypeRef,
+    package as load_package,
 };
 
 type Leaf = (&'static str, &'static str, fn() -> Shape);
@@ -124,14 +126,15 @@ impl Reader {
                 let mut fields = Vec::with_capacity(lines.len() + 2);
                 if *object {
                     for field in ["apiVersion", "kind"] {
-                        fields.push(self.field(field, "string", "omitempty", &["TypeMeta"], all));
+                        let embedded = [Embedded { go_name: "TypeMeta", number: 0 }];
+                        fields.push(self.field(field, "string", "omitempty", &embedded, all));
                     }
                 }
                 self.fields(lines, &[], &mut fields, all);
                 fields.sort_unstable_by_key(|field| field.name);
                 Type {
                     go_name: format!("v1.{name}"),
-                    shape: Shape::Struct(Struct { name, fields, atomic: *atomic }),
+                    shape: Shape::Struct(Struct { name, fields, atomic: *atomic, printed: OnceLock::new() }),
                 }
             }
         }
@@ -140,7 +143,7 @@ impl Reader {
     fn fields(
         &mut self,
         lines: &[&'static str],
-        embedded: &[&'static str],
+        embedded: &[Embedded],
         fields: &mut Vec<Field>,
         all: &Declarations<'_>,
     ) {
@@ -153,7 +156,8 @@ impl Reader {
                 let Some(Declaration::Struct { lines, .. }) = all.get(expression).copied() else {
                     panic!("cannot inline: {line}");
                 };
-                let deeper: Vec<_> = embedded.iter().copied().chain([expression]).collect();
+                let outer = Embedded { go_name: expression, number: number(options) };
+                let deeper: Vec<_> = embedded.iter().copied().chain([outer]).collect();
                 self.fields(lines, &deeper, fields, all);
             } else {
                 fields.push(self.field(name, expression, options, embedded, all));
@@ -166,12 +170,13 @@ impl Reader {
         name: &'static str,
         expression: &'static str,
         options: &'static str,
-        embedded: &[&'static str],
+        embedded: &[Embedded],
         all: &Declarations<'_>,
     ) -> Field {
         let mut field = Field {
             name,
             ty: self.reference(expression, all),
+            number: None,
             omit_empty: false,
             omit_zero: false,
             required: false,
@@ -190,6 +195,7 @@ impl Reader {
                 ("default", json) => field.default = Some(json),
                 ("list", kind) => field.list = list_kind(kind),
                 ("patch", patch) => field.patch = Some(patch_option(patch)),
+                _ if option.starts_with('@') => field.number = Some(number(option)),
                 _ => panic!("unknown option {option} of {name}"),
             }
         }
@@ -261,6 +267,12 @@ fn foreign(expression: &str) -> Option<TypeId> {
     let position = PACKAGES.iter().position(|source| source.name == package)?;
     let found = load_package(position).find(name);
     Some(found.unwrap_or_else(|| panic!("package {package} has no {name}")).0)
+}
+
+/// `@3`
+fn number(text: &str) -> u32 {
+    let number = text.trim_ascii().strip_prefix('@').and_then(|digits| digits.parse().ok());
+    number.unwrap_or_else(|| panic!("not a field number: {text}"))
 }
 
 fn list_kind(text: &'static str) -> ListKind {

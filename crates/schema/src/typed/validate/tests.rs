@@ -178,7 +178,7 @@ fn events_of_the_new_group_are_checked_strictly() {
         "Event",
         good,
         &good.replace(r#""reason":"r""#, r#""reason":"s""#),
-        &[r#"reason: Invalid value: "s": field is immutable"#],
+        &[r#"reason: Invalid value: "s": field is immutable"#; 2],
     );
 }
 
@@ -217,7 +217,7 @@ fn quotas() {
         "ResourceQuota",
         r#"{"spec":{"scopes":["BestEffort"]}}"#,
         r#"{"spec":{}}"#,
-        &["spec.scopes: Invalid value: []: field is immutable"],
+        &["spec.scopes: Invalid value: null: field is immutable"],
     );
 }
 
@@ -455,6 +455,105 @@ fn api_services() {
     ] {
         check("apiregistration.k8s.io", "APIService", &service(fields), expected);
     }
+}
+
+#[test]
+fn signing_requests() {
+    let group = "certificates.k8s.io";
+    let name = "CertificateSigningRequest";
+    let pem = crate::typed::go_base64::encode(
+        b"-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n",
+    );
+    let request = |fields: &str| {
+        format!(r#"{{"spec":{{"request":"{pem}","signerName":"a.b/c","usages":["any"]}}{fields}}}"#)
+    };
+    check(group, name, &request(""), &[]);
+    check(
+        group,
+        name,
+        r#"{"spec":{"request":"AA==","signerName":"Bad/x/y","usages":["any","any","odd"],"expirationSeconds":5}}"#,
+        &[
+            r#"spec.request: Invalid value: "AA==": PEM block type must be CERTIFICATE REQUEST"#,
+            r#"spec.usages[2]: Unsupported value: "odd": supported values: "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping""#,
+            r#"spec.usages[1]: Duplicate value: "any""#,
+            r#"spec.signerName: Invalid value: "Bad/x/y": must be a fully qualified domain and path of the form 'example.com/signer-name'"#,
+            "spec.expirationSeconds: Invalid value: 5: may not specify a duration less than 600 seconds (10 minutes)",
+        ],
+    );
+    let approved = request(r#","status":{"conditions":[{"type":"Approved","status":"True"}]}"#);
+    check_update(
+        group,
+        name,
+        &request(""),
+        &approved,
+        &[r#"status.conditions: Forbidden: updates may not add a condition of type "Approved""#],
+    );
+    assert_eq!(errors(group, name, "approval", &approved, Some(&request(""))), [""; 0]);
+    assert_eq!(
+        errors(group, name, "approval", &request(""), Some(&approved)),
+        [r#"status.conditions: Forbidden: updates may not remove a condition of type "Approved""#],
+    );
+    let certified = request(r#","status":{"certificate":"AA=="}"#);
+    assert_eq!(
+        errors(group, name, "status", &certified, Some(&request(""))),
+        [
+            r#"status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block"#
+        ],
+    );
+}
+
+#[test]
+fn flow_schemas_and_priority_levels() {
+    let group = "flowcontrol.apiserver.k8s.io";
+    check(
+        group,
+        "FlowSchema",
+        r#"{"spec":{"matchingPrecedence":9,"priorityLevelConfiguration":{"name":"p"},"rules":[{"subjects":[{"kind":"User","user":{"name":"u"}}],"resourceRules":[{"verbs":["get"],"apiGroups":["*"],"resources":["x"],"namespaces":["*"]}]}]}}"#,
+        &[],
+    );
+    check(
+        group,
+        "FlowSchema",
+        r#"{"spec":{"matchingPrecedence":1,"priorityLevelConfiguration":{},"rules":[{"subjects":[{"kind":"Group","user":{"name":"u"}}],"nonResourceRules":[{"verbs":["*","get"],"nonResourceURLs":["x","/a*"]}]}]}}"#,
+        &[
+            "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1",
+            "spec.priorityLevelConfiguration.name: Required value: must reference a priority level",
+            "spec.rules[0].subjects[0].group: Required value: group is required when subject kind is 'Group'",
+            "spec.rules[0].subjects[0].user: Forbidden: user is forbidden when subject kind is not 'User'",
+            r#"spec.rules[0].nonResourceRules[0].verbs: Invalid value: ["*","get"]: if '*' is present, must not specify other verbs"#,
+            r#"spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "x": must start with slash"#,
+            r#"spec.rules[0].nonResourceRules[0].nonResourceURLs[1]: Invalid value: "/a*": wildcard can only do suffix matching"#,
+        ],
+    );
+    let level = |queuing: &str| {
+        format!(
+            r#"{{"spec":{{"type":"Limited","limited":{{"limitResponse":{{"type":"Queue","queuing":{queuing}}}}}}}}}"#
+        )
+    };
+    check(
+        group,
+        "PriorityLevelConfiguration",
+        &level(r#"{"queues":64,"handSize":8,"queueLengthLimit":50}"#),
+        &[],
+    );
+    check(
+        group,
+        "PriorityLevelConfiguration",
+        &level(r#"{"queues":512,"handSize":8,"queueLengthLimit":0}"#),
+        &[
+            "spec.limited.limitResponse.queuing.queueLengthLimit: Invalid value: 0: must be positive",
+            "spec.limited.limitResponse.queuing.handSize: Invalid value: 8: required entropy bits of deckSize 512 and handSize 8 should not be greater than 60",
+        ],
+    );
+    check(
+        group,
+        "PriorityLevelConfiguration",
+        r#"{"spec":{"type":"Exempt","limited":{}}}"#,
+        &[
+            r#"spec.type: Invalid value: "Exempt": must be 'Exempt' if and only if `name` is 'exempt'"#,
+            "spec.limited: Forbidden: must be nil if the type is not Limited",
+        ],
+    );
 }
 
 #[test]

@@ -1,0 +1,113 @@
+//! Writes to a connection together what is ready together.
+//!
+//! An HTTP/2 connection writes each frame as soon as it has one, and the runtime runs the connection right
+//! after the first of its streams: with many streams that is a record and a system call for every frame.
+//! Here a flush first lets everybody else who is ready have their turn, and then writes what has gathered.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Bound: bytes gathered before they are written without waiting for a flush.
+const GATHERED_BYTES: usize = 128 * 1024;
+/// Pieces of this size are not worth a copy when nothing waits before them.
+const LARGE_PIECE_BYTES: usize = 8 * 1024;
+
+pub(crate) struct Coalescing<S> {
+    stream: S,
+    gathered: BytesMut,
+    /// Others have had their turn since the first byte was gathered.
+    yielded: bool,
+}
+
+impl<S> Coalescing<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Coalescing { stream, gathered: BytesMut::new(), yielded: false }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Coalescing<S> {
+    fn write_gathered(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.gathered.is_empty() {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.gathered))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.gathered.advance(written);
+        }
+        self.yielded = false;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Coalescing<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, piece: &[u8]) -> Poll<io::Result<usize>> {
+        if self.gathered.is_empty() && piece.len() >= LARGE_PIECE_BYTES {
+            return Pin::new(&mut self.stream).poll_write(cx, piece);
+        }
+        if self.gathered.len() + piece.len() > GATHERED_BYTES {
+            ready!(self.write_gathered(cx))?;
+        }
+        self.gathered.extend_from_slice(piece);
+        Poll::Ready(Ok(piece.len()))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.gathered.is_empty() && !self.yielded {
+            self.yielded = true;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        ready!(self.write_gathered(cx))?;
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.write_gathered(cx))?;
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Coalescing<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn every_byte_arrives_in_order_whatever_the_sizes() {
+        let (near, mut far) = tokio::io::duplex(1000);
+        let sizes = [1, 10, LARGE_PIECE_BYTES, 3, GATHERED_BYTES, 7, LARGE_PIECE_BYTES * 3, 1];
+        let writer = tokio::spawn(async move {
+            let mut stream = Coalescing::new(near);
+            for (index, size) in sizes.iter().enumerate() {
+                stream.write_all(&vec![u8::try_from(index).unwrap(); *size]).await.unwrap();
+                if index % 3 == 0 {
+                    stream.flush().await.unwrap();
+                }
+            }
+            stream.shutdown().await.unwrap();
+        });
+        let mut read = Vec::new();
+        far.read_to_end(&mut read).await.unwrap();
+        writer.await.unwrap();
+        let expected: Vec<u8> = sizes
+            .iter()
+            .enumerate()
+            .flat_map(|(index, size)| vec![u8::try_from(index).unwrap(); *size])
+            .collect();
+        assert!(read == expected);
+    }
+}
