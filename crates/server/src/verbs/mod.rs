@@ -8,6 +8,7 @@ mod get;
 mod list;
 pub mod options;
 mod patch;
+mod patched_text;
 mod select;
 pub mod table;
 mod update;
@@ -28,7 +29,7 @@ use crate::catalog::Resource;
 use crate::negotiate::{Headers, Output};
 use crate::request::{RequestInfo, ResourceInfo};
 
-pub use body::NamedKind;
+pub use body::{NamedKind, unusable_patch};
 pub use list::ListAnswer;
 
 /// How long a read waits for a version that nobody has given out yet.
