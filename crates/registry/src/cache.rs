@@ -23,7 +23,7 @@ use crate::object::{FieldPaths, Object};
 /// Bound: changes kept in the ring of one resource.
 const RING_EVENTS: usize = 8192;
 /// Bound: bytes of replaced and removed objects that the ring of one resource keeps alive.
-const RING_BYTES: usize = 16 << 20;
+const RING_BYTES: usize = 4 << 20;
 /// Bound: older states kept for lists that are read page by page.
 const PAGING_SNAPSHOTS: usize = 8;
 
