@@ -12,8 +12,8 @@ use schema::scale::ScalePaths;
 
 use super::builtin::CLEANUP_FINALIZER;
 use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
-use super::resource::{Cell, Column, Habits, Names, Published, Resource, Source, Subresource};
-use super::version;
+use super::resource::{Habits, Names, Published, Resource, Source, Subresource};
+use super::{columns, version};
 use crate::conditions::{self, Condition};
 use crate::verbs::write::{is_deleting, metadata_mut, metadata_text};
 
@@ -162,7 +162,7 @@ fn describe(
         },
         deprecation: deprecation(definition, version.written, &names),
         time_to_live: None,
-        columns: default_columns(),
+        columns: columns::of_version(version.written),
         habits: Habits { untyped_lists: true, ..Habits::default() },
         published: Some(Published {
             definitions: definitions.clone(),
@@ -215,26 +215,6 @@ fn selectable(version: &Value) -> FieldPaths {
             .map(|path| FieldPathSpec { label: path.into(), path: path.split('.').map(Text::from).collect() })
             .collect(),
     )
-}
-
-fn default_columns() -> Vec<Column> {
-    let name = Column {
-        name: "Name".to_owned(),
-        kind: "string".to_owned(),
-        format: "name".to_owned(),
-        description: "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names".to_owned(),
-        priority: 0,
-        cell: Cell::Name,
-    };
-    let age = Column {
-        name: "Age".to_owned(),
-        kind: "date".to_owned(),
-        format: String::new(),
-        description: "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata".to_owned(),
-        priority: 0,
-        cell: Cell::Age,
-    };
-    vec![name, age]
 }
 
 /// What is said to users of a version that should no longer be used.
