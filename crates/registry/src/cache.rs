@@ -278,8 +278,8 @@ impl Cache {
     pub(crate) fn event_at(&self, revision: Revision, key: &str) -> Option<Arc<Event>> {
         let state = self.state.read();
         let from = state.ring.partition_point(|event| event.revision < revision);
-        let same = state.ring.iter().skip(from).take_while(|event| event.revision == revision);
-        same.filter(|event| object_key(&event.object) == key).cloned().next()
+        let mut same = state.ring.iter().skip(from).take_while(|event| event.revision == revision);
+        same.find(|event| object_key(&event.object) == key).cloned()
     }
 
     /// From now on changes are kept. Called once, by the loader.

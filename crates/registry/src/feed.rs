@@ -103,7 +103,7 @@ impl Feed {
         if memchr::memchr(b'.', &path[..first]).is_some() {
             end += 1 + memchr::memchr(b'/', &path[first + 1..])?;
         }
-        self.caches.read().get(&key[..KEY_ROOT.len() + end + 1]).cloned()
+        self.caches.read().get(&key[..=(KEY_ROOT.len() + end)]).cloned()
     }
 }
 

@@ -75,12 +75,11 @@ impl Watcher {
             }
             Start::After(revision) => {
                 registry.any_state(&cache).await?;
-                let source = match cache.cursor_after(revision) {
-                    Some(cursor) => Source::Ring(cursor, None),
-                    None => {
-                        let keys = KeyRange::prefix(cache.prefix.clone());
-                        next_message(registry.store().watch(keys, revision).await?)
-                    }
+                let source = if let Some(cursor) = cache.cursor_after(revision) {
+                    Source::Ring(cursor, None)
+                } else {
+                    let keys = KeyRange::prefix(cache.prefix.clone());
+                    next_message(registry.store().watch(keys, revision).await?)
                 };
                 Ok((Watcher { registry, cache, source, seen: revision }, None))
             }

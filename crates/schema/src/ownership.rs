@@ -79,9 +79,8 @@ impl FromSchema {
         let additional = match &node.additional {
             Additional::Schema(schema) => Some(self.type_of(schema, preserve_unknown)),
             Additional::Allowed => Some(TypeRef::deduced()),
-            Additional::Denied => None,
             Additional::Unspecified if preserve_unknown || fields.is_empty() => Some(TypeRef::deduced()),
-            Additional::Unspecified => None,
+            Additional::Denied | Additional::Unspecified => None,
         };
         let def = TypeDef::object(fields, additional);
         if node.map_type == MapType::Atomic { def.atomic() } else { def }

@@ -157,7 +157,7 @@ async fn serve(
             Err(_) => return Err(timed_out()),
         },
     };
-    respond::answer(answer, &context)
+    Ok(respond::answer(answer, &context))
 }
 
 fn timed_out() -> Status {

@@ -507,6 +507,24 @@ impl BuiltinResource {
         Columns::of(self.group, self.kind).cells(object, now)
     }
 
+    /// Where a field selector's label points in an object as it is stored. Events are stored in the form of the core
+    /// group, whichever group they come through.
+    ///
+    /// The reference lets `source` fall back to the reporting component when an event names no source; a path
+    /// cannot say that, [`Self::selector_field`] does.
+    pub fn stored_path<'a>(&self, label: &'a str) -> Vec<&'a str> {
+        let mut path: Vec<&str> = label.split('.').collect();
+        if self.kind == "Event" {
+            match path[0] {
+                "regarding" => path[0] = "involvedObject",
+                "reportingController" => path[0] = "reportingComponent",
+                "source" => path.push("component"),
+                _ => {}
+            }
+        }
+        path
+    }
+
     /// The value a field selector compares, or `None` when the label is not one of this resource.
     ///
     /// Objects are given in the form of this resource's own kind.

@@ -1,4 +1,4 @@
-//! From a CustomResourceDefinition to the resources it defines, and the behaviour of definitions themselves.
+//! From a `CustomResourceDefinition` to the resources it defines, and the behaviour of definitions themselves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

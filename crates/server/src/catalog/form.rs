@@ -56,7 +56,19 @@ pub struct Hooks {
     pub undeletable: fn(&str) -> Option<&'static str>,
     /// What is said to a second deletion while the first is under way.
     pub already_deleting: Option<&'static str>,
+    /// Objects are stored in another form than they are served in.
+    pub storage: Option<StorageForm>,
 }
+
+/// The way into the form that objects are stored in, and back.
+#[derive(Clone, Copy)]
+pub struct StorageForm {
+    pub to: fn(&mut Value),
+    pub from: fn(&mut Value),
+}
+
+/// The number under which objects remember how a built-in kind with a storage form of its own shows them.
+const BUILTIN_VIEW: u64 = 0;
 
 /// Rules of a kind: the subresource written to, the new object, the old one.
 pub type Check = fn(&str, &Value, Option<&Value>) -> Vec<FieldError>;
@@ -73,6 +85,7 @@ impl Default for Hooks {
             may_go: |_| true,
             undeletable: |_| None,
             already_deleting: None,
+            storage: None,
         }
     }
 }
@@ -182,8 +195,59 @@ impl Form {
             Form::Custom(CustomForm { reads: Reads::Shaped { description, schemas }, ownership, .. }) => {
                 object.view(*description, |object| shape_stored(object, schemas, &ownership.api_version))
             }
+            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => object
+                .view(BUILTIN_VIEW, |object| {
+                    let mut value = json::parse(object.bytes()).ok()?.value;
+                    (form.from)(&mut value);
+                    if let Value::Object(members) = &mut value {
+                        members.insert("apiVersion", ownership.api_version.as_str());
+                    }
+                    object.with_text(&registry::codec::encode(&value))
+                }),
             _ => object.clone(),
         }
+    }
+
+    /// Turns an object into the form it is stored in.
+    pub fn to_storage(&self, object: &mut Value) {
+        if let Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, .. }) = self {
+            (form.to)(object);
+        }
+    }
+
+    /// Merges a strategic patch, which only built-in kinds understand.
+    pub fn strategic_merge(&self, object: &mut Value, patch: Map) -> Result<(), Status> {
+        let Form::Builtin(form) = self else { return Ok(()) };
+        let kept = ["apiVersion", "kind"].map(|key| object.get(key).cloned());
+        typed::strategic_merge(form.kind, object, patch).map_err(|error| match error {
+            typed::StrategicError::BadRequest(message) => Status::bad_request(message),
+            typed::StrategicError::Unprocessable(_) => {
+                Status::generic(422, "", &meta::gvk::GroupResource::new("", ""), "", "")
+            }
+            typed::StrategicError::Internal(message) => Status::unknown(500, message),
+        })?;
+        let restored = typed::restore(form.kind, object);
+        restored.map_err(|error| Status::unknown(500, error.to_string()))?;
+        if let Value::Object(members) = object {
+            for (key, value) in ["apiVersion", "kind"].into_iter().zip(kept) {
+                set_or_remove(members, key, value);
+            }
+        }
+        form.default(object);
+        Ok(())
+    }
+
+    /// Reads the binary form of an object of a built-in kind.
+    pub fn read_binary(&self, body: &[u8]) -> Result<Value, String> {
+        let Form::Builtin(form) = self else { return Err("not a built-in kind".to_owned()) };
+        let envelope = typed::binary::Envelope::open(body).map_err(|error| error.to_string())?;
+        let mut value =
+            typed::binary::read(form.kind, envelope.message).map_err(|error| error.to_string())?;
+        if let Value::Object(members) = &mut value {
+            members.insert("apiVersion", envelope.api_version);
+            members.insert("kind", envelope.kind);
+        }
+        Ok(value)
     }
 
     /// Records who owns the fields of a new or changed object.
@@ -304,14 +368,12 @@ impl Form {
         let metadata = Meta::of(object);
         match self {
             Form::Builtin(form) => {
-                let errors = match form.hooks.check {
-                    Some(check) => check("", object, None),
-                    None => {
-                        let mut errors =
-                            validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
-                        errors.extend(typed::validate(form.kind, "", object, None));
-                        errors
-                    }
+                let errors = if let Some(check) = form.hooks.check {
+                    check("", object, None)
+                } else {
+                    let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                    errors.extend(typed::validate(form.kind, "", object, None));
+                    errors
                 };
                 if !errors.is_empty() {
                     return errors;

@@ -132,6 +132,7 @@ impl ColumnType {
 
 /// Ways in which the reference treats kinds differently for no deeper reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent habits, each named where it is set")]
 pub struct Habits {
     /// Items of a list carry `apiVersion` and `kind`, and its metadata always a `continue`.
     pub untyped_lists: bool,

@@ -45,7 +45,7 @@ async fn empty(server: &Arc<Server>, cache: &Arc<Cache>, namespace: &Object) -> 
         }
     }
     if !held.is_empty() {
-        look_again(server.clone(), cache.clone(), namespace.name().into(), held);
+        look_again(server.clone(), cache.clone(), namespace.name().into(), &held);
         return Ok(());
     }
     if let Some(Value::Object(spec)) = value.get_mut("spec")
@@ -67,7 +67,7 @@ async fn empty(server: &Arc<Server>, cache: &Arc<Cache>, namespace: &Object) -> 
 }
 
 /// Waits for a change of one of the resources that still have objects in the namespace.
-fn look_again(server: Arc<Server>, cache: Arc<Cache>, name: Text, held: Vec<Arc<Cache>>) {
+fn look_again(server: Arc<Server>, cache: Arc<Cache>, name: Text, held: &[Arc<Cache>]) {
     let changes: Vec<_> = held.iter().map(|cache| Box::pin(cache.changed())).collect();
     tokio::spawn(async move {
         let mut stopping = server.stopping.subscribe();

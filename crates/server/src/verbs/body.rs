@@ -19,8 +19,8 @@ use crate::catalog::form::Form;
 /// The format that a `Content-Type` names; without one it is JSON.
 pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
     match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
-        // Named by the reference's errors, but not read here yet.
-        MediaType::Protobuf => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
+        // DIFFERENCE: the reference drops the connection of a custom resource in protobuf.
+        MediaType::Protobuf if !call.resource.is_builtin() => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
         readable => Ok(readable),
     }
 }
@@ -29,7 +29,11 @@ pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
 pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
     let (resource, body) = (&call.resource, &call.body);
     let read = match format(call)? {
-        MediaType::Json | MediaType::Protobuf => from_json(body),
+        MediaType::Json => from_json(body),
+        MediaType::Protobuf => match resource.form.read_binary(body) {
+            Ok(value) => Ok((value, Vec::new())),
+            Err(why) => Err(Failure::unknown_kind(why)),
+        },
         MediaType::Yaml => from_yaml(body),
     };
     let decoded = read.and_then(|(value, findings)| decode(resource, value, findings, body));

@@ -106,7 +106,7 @@ async fn store(
     match written {
         Ok(stored) => Ok(Answer::Object { code, object: stored, output }),
         Err(registry::Error::AlreadyExists) => Err(taken(&object)),
-        Err(error) => Err(storage_status(error, call)),
+        Err(error) => Err(storage_status(&error, call)),
     }
 }
 

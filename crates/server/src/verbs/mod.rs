@@ -191,7 +191,7 @@ impl Call {
         let registry = &self.server.registry;
         let waited = tokio::time::timeout(FUTURE_VERSION_WAIT, registry.wait_for(revision)).await;
         match waited {
-            Ok(done) => done.map_err(|error| storage_status(error, self)),
+            Ok(done) => done.map_err(|error| storage_status(&error, self)),
             Err(_) => Err(too_large_version(revision, registry.applied())),
         }
     }
@@ -207,7 +207,7 @@ impl Call {
 }
 
 /// What a failure of the registry means to a client.
-pub fn storage_status(error: registry::Error, call: &Call) -> Status {
+pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
     let resource = call.resource.group_resource();
     match error {
         registry::Error::AlreadyExists => Status::already_exists(&resource, call.name()),
@@ -216,14 +216,10 @@ pub fn storage_status(error: registry::Error, call: &Call) -> Status {
         registry::Error::Expired { .. } => Status::resource_expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
         ),
-        registry::Error::Future { current } => too_large_version(current, current),
+        registry::Error::Future { current } => too_large_version(*current, *current),
         registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
         registry::Error::Unreadable | registry::Error::Store(_) => {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                path = call.info.path,
-                "storage failed"
-            );
+            tracing::error!(error = error as &dyn std::error::Error, path = call.info.path, "storage failed");
             Status::internal_error("the storage failed; the server's log says why")
         }
     }

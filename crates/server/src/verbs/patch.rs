@@ -40,18 +40,14 @@ fn patch_type(call: &Call) -> Result<PatchType, Status> {
     }
     let consumes: Vec<&str> = ALL_PATCH_TYPES.iter().map(|kind| kind.as_str()).collect();
     Route { produces: &[], consumes: &consumes }.check("", content_type)?;
-    match negotiate_patch(content_type, &ALL_PATCH_TYPES)? {
-        PatchType::Strategic => {
-            Err(Status::unsupported_media_type(&CUSTOM_PATCH_TYPES.map(PatchType::as_str)))
-        }
-        kind => Ok(kind),
-    }
+    negotiate_patch(content_type, &ALL_PATCH_TYPES)
 }
 
 /// A patch, read once and applied to as many versions of the object as it takes.
 enum Patch {
     Json(JsonPatch),
     Merge(Value),
+    Strategic(Value),
     /// The configuration that the client wants to be part of the object.
     Apply(Value),
 }
@@ -72,7 +68,8 @@ impl Patch {
             }
             PatchType::Merge | PatchType::Strategic => {
                 let decoded = merge::from_request(&call.body, strictness)?;
-                (Patch::Merge(decoded.patch), decoded.strict_errors)
+                let patch = if kind == PatchType::Merge { Patch::Merge } else { Patch::Strategic };
+                (patch(decoded.patch), decoded.strict_errors)
             }
         };
         match directive {
@@ -80,7 +77,9 @@ impl Patch {
                 Err(Status::bad_request(format!("strict decoding error: {}", findings.join(", "))))
             }
             _ => {
-                findings.into_iter().for_each(|finding| call.warnings.add(finding));
+                for finding in findings {
+                    call.warnings.add(finding);
+                }
                 Ok(patch)
             }
         }
@@ -98,7 +97,13 @@ impl Patch {
         match self {
             // The reference does not say why a patch does not apply.
             Patch::Json(patch) => patched = patch.apply(patched).map_err(|_| does_not_apply())?,
-            Patch::Merge(patch) | Patch::Apply(patch) => merge::apply(&mut patched, patch.clone()),
+            Patch::Strategic(Value::Object(patch)) => {
+                call.resource.form.strategic_merge(&mut patched, patch.clone())?;
+                return Ok(patched);
+            }
+            Patch::Merge(patch) | Patch::Strategic(patch) | Patch::Apply(patch) => {
+                merge::apply(&mut patched, patch.clone());
+            }
         }
         body::patched(call, patched, options.field_validation)
     }

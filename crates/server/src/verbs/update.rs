@@ -159,7 +159,7 @@ impl Change<'_> {
         match written {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
-            Err(error) => Err(storage_status(error, call)),
+            Err(error) => Err(storage_status(&error, call)),
         }
     }
 
@@ -170,7 +170,7 @@ impl Change<'_> {
         match call.server.registry.remove(&call.resource.cache, &call.key(), current).await {
             Ok(_) => Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() })),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
-            Err(error) => Err(storage_status(error, call)),
+            Err(error) => Err(storage_status(&error, call)),
         }
     }
 

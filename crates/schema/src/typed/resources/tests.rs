@@ -90,3 +90,17 @@ fn selectors_read_the_fields_they_name() {
     assert_eq!(read("", "secrets", r#"{"type":"Opaque"}"#, "type").as_deref(), Some("Opaque"));
     assert_eq!(read("", "configmaps", "{}", "data"), None);
 }
+
+#[test]
+fn selectors_find_their_fields_in_stored_objects() {
+    for (group, plural, label, expected) in [
+        ("", "namespaces", "status.phase", &["status", "phase"][..]),
+        ("", "events", "involvedObject.kind", &["involvedObject", "kind"]),
+        ("", "events", "source", &["source", "component"]),
+        ("events.k8s.io", "events", "regarding.kind", &["involvedObject", "kind"]),
+        ("events.k8s.io", "events", "reportingController", &["reportingComponent"]),
+        ("events.k8s.io", "events", "metadata.name", &["metadata", "name"]),
+    ] {
+        assert_eq!(find(group, plural).stored_path(label), expected, "{label}");
+    }
+}
