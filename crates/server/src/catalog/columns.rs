@@ -83,9 +83,11 @@ pub fn path_cell(path: &JsonPath, kind: ColumnType, object: &Value, now: Timesta
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the reference drops the fraction in the same way")]
+/// Without its fraction. What is too large becomes the smallest integer, as on the reference's processor.
+#[expect(clippy::cast_possible_truncation, reason = "dropping the fraction is what is meant")]
 fn truncated(number: f64) -> i64 {
-    number as i64
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the reference shows integers of number columns as floats")]
@@ -125,6 +127,7 @@ mod tests {
     fn cells_hold_values_of_their_columns_type() {
         check("integer", r#"{"v":7}"#, "7");
         check("integer", r#"{"v":7.9}"#, "7");
+        check("integer", r#"{"v":1e300}"#, "-9223372036854775808");
         check("integer", r#"{"v":"7"}"#, "null");
         check("number", r#"{"v":7}"#, "7");
         check("number", r#"{"v":7.5}"#, "7.5");
