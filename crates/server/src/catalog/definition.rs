@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use meta::{Text, Value};
 use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
-use schema::apply::{ResetFields, TypeRef};
+use schema::apply::{ReplicasPath, ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
 use schema::scale::ScalePaths;
@@ -57,6 +57,7 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
     let versions: Arc<[VersionOwnership]> = compiled.iter().map(Compiled::ownership).collect();
     let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
     let schemas: Arc<[_]> = schemas.collect();
+    let replicas: Arc<[ReplicasPath]> = compiled.iter().map(Compiled::replicas).collect();
     // A definition that never changed, in one version, has shaped all its objects itself.
     let unchanged = compiled.len() == 1 && meta::Meta::of(definition).generation() == 1;
     let served = compiled.iter().filter(|version| flag(version.written, "served"));
@@ -66,7 +67,7 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         } else {
             Reads::Shaped { description: next_description(), schemas: schemas.clone() }
         };
-        describe(registry, definitions, definition, version, &versions, reads)
+        describe(registry, definitions, definition, version, &Kin { versions: &versions, replicas: &replicas }, reads)
     };
     served.map(describe).collect()
 }
@@ -85,7 +86,23 @@ struct Compiled<'a> {
     types: TypeRef,
 }
 
+/// What the versions of a kind share.
+struct Kin<'a> {
+    versions: &'a Arc<[VersionOwnership]>,
+    replicas: &'a Arc<[ReplicasPath]>,
+}
+
 impl Compiled<'_> {
+    fn scale(&self) -> Option<ScalePaths> {
+        self.written.at(&["subresources", "scale"]).map(ScalePaths::of)
+    }
+
+    fn replicas(&self) -> ReplicasPath {
+        let scale = self.scale();
+        let path: Option<Vec<&str>> = scale.as_ref().map(|scale| scale.wanted_path().collect());
+        ReplicasPath::new(self.api_version.as_str(), path.as_deref())
+    }
+
     fn ownership(&self) -> VersionOwnership {
         let status = self.written.at(&["subresources", "status"]).is_some();
         let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
@@ -126,12 +143,12 @@ fn describe(
     definitions: &Arc<Cache>,
     definition: &Value,
     version: &Compiled<'_>,
-    versions: &Arc<[VersionOwnership]>,
+    kin: &Kin<'_>,
     reads: Reads,
 ) -> Resource {
     let group = text(definition, &["spec", "group"]);
     let status = version.written.at(&["subresources", "status"]).is_some();
-    let scale = version.written.at(&["subresources", "scale"]).map(ScalePaths::of);
+    let scale = version.scale();
     let names = accepted_names(definition);
     let fields = selectable(version.written);
     let subresources = subresources(status, scale.is_some());
@@ -139,12 +156,13 @@ fn describe(
         schema: version.schema.clone(),
         ownership: Ownership {
             api_version: version.api_version.clone(),
-            versions: versions.clone(),
+            versions: kin.versions.clone(),
             empty: None,
         },
         preserve_unknown: preserves_unknown(definition),
         status,
         scale,
+        replicas: kin.replicas.clone(),
         reads,
     };
     Resource {

@@ -8,6 +8,7 @@ mod get;
 mod list;
 pub mod options;
 mod patch;
+mod scale;
 mod select;
 pub mod table;
 mod update;
@@ -25,6 +26,7 @@ use registry::Object;
 
 use crate::Server;
 use crate::catalog::Resource;
+use crate::catalog::form::{CustomForm, Form};
 use crate::negotiate::{Headers, Output, Shown};
 use crate::request::{RequestInfo, ResourceInfo};
 
@@ -162,7 +164,16 @@ async fn run_subresource(call: &Call) -> Result<Answer, Status> {
     let name = call.target().subresource.as_str();
     let Some(subresource) = call.resource.subresource(name) else { return Err(call.no_such_path()) };
     if !subresource.verbs.contains(&call.info.verb) {
-        return Err(method_not_allowed());
+        return Err(if call.resource.is_builtin() {
+            method_not_allowed()
+        } else {
+            Status::method_not_supported(&call.resource.group_resource(), call.info.verb)
+        });
+    }
+    if let Form::Custom(CustomForm { scale: Some(paths), replicas, .. }) = &call.resource.form
+        && name == "scale"
+    {
+        return scale::run(call, &scale::Scaled { paths, replicas }).await;
     }
     match call.info.verb {
         "get" => get::run(call).await,

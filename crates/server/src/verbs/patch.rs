@@ -33,7 +33,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
 
 /// Which patch a request carries. Built-in kinds have a router that refuses other types before anything
 /// else is looked at.
-fn patch_type(call: &Call) -> Result<PatchType, Status> {
+pub(super) fn patch_type(call: &Call) -> Result<PatchType, Status> {
     let content_type = &call.headers.content_type;
     if !call.resource.is_builtin() {
         return negotiate_patch(content_type, &CUSTOM_PATCH_TYPES);
@@ -44,7 +44,7 @@ fn patch_type(call: &Call) -> Result<PatchType, Status> {
 }
 
 /// A patch, read once and applied to as many versions of the object as it takes.
-enum Patch {
+pub(super) enum Patch {
     Json(JsonPatch),
     Merge(Value),
     Strategic(Value),
@@ -53,7 +53,7 @@ enum Patch {
 }
 
 impl Patch {
-    fn read(call: &Call, kind: PatchType, directive: FieldValidation) -> Result<Self, Status> {
+    pub(super) fn read(call: &Call, kind: PatchType, directive: FieldValidation) -> Result<Self, Status> {
         let strictness =
             if directive == FieldValidation::Ignore { Strictness::Ignore } else { Strictness::Report };
         let (patch, findings) = match kind {
@@ -109,6 +109,6 @@ impl Patch {
     }
 }
 
-fn does_not_apply() -> Status {
+pub(super) fn does_not_apply() -> Status {
     Status::generic(422, "", &meta::gvk::GroupResource::new("", ""), "", "")
 }
