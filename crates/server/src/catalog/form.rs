@@ -21,7 +21,7 @@ use schema::typed;
 use super::Resource;
 use crate::verbs::options::WriteOptions;
 use crate::verbs::write::{metadata_mut, set_or_remove};
-use crate::verbs::{Call, NamedKind};
+use crate::verbs::{Call, NamedKind, unusable_patch};
 
 /// The shape of a kind's objects.
 pub enum Form {
@@ -218,8 +218,10 @@ impl Form {
     }
 
     /// Merges a strategic patch, which only built-in kinds understand.
-    pub fn strategic_merge(&self, object: &mut Value, patch: Map) -> Result<(), Status> {
-        let Form::Builtin(form) = self else { return Ok(()) };
+    /// Gives the paths of fields that do not belong.
+    pub fn strategic_merge(&self, object: &mut Value, patch: Map) -> Result<Vec<String>, Status> {
+        let Form::Builtin(form) = self else { return Ok(Vec::new()) };
+        let shown = patch.clone();
         let kept = ["apiVersion", "kind"].map(|key| object.get(key).cloned());
         typed::strategic_merge(form.kind, object, patch).map_err(|error| match error {
             typed::StrategicError::BadRequest(message) => Status::bad_request(message),
@@ -229,14 +231,14 @@ impl Form {
             typed::StrategicError::Internal(message) => Status::unknown(500, message),
         })?;
         let restored = typed::restore(form.kind, object);
-        restored.map_err(|error| Status::unknown(500, error.to_string()))?;
+        let restored = restored.map_err(|error| unusable_patch(&shown, &error.to_string()))?;
         if let Value::Object(members) = object {
             for (key, value) in ["apiVersion", "kind"].into_iter().zip(kept) {
                 set_or_remove(members, key, value);
             }
         }
         form.default(object);
-        Ok(())
+        Ok(restored.unknown)
     }
 
     /// Reads the binary form of an object of a built-in kind.

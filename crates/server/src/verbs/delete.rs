@@ -58,6 +58,13 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, Status> {
         }
         MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?.value,
     };
+    let named = meta::object::kind(&value);
+    if !named.is_empty() && named != "DeleteOptions" {
+        let version = meta::go_fmt::quote(meta::object::api_version(&value));
+        return Err(bad(format!(
+            "no kind \"{named}\" is registered for version {version} in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""
+        )));
+    }
     if let Some(kind) = delete_options_kind() {
         typed::decode(kind, &mut value).map_err(|error| bad(error.to_string()))?;
     }

@@ -8,6 +8,7 @@ mod get;
 mod list;
 pub mod options;
 mod patch;
+mod patched_text;
 mod scale;
 mod select;
 pub mod table;
@@ -30,7 +31,7 @@ use crate::catalog::form::{CustomForm, Form};
 use crate::negotiate::{Headers, Output, Shown};
 use crate::request::{RequestInfo, ResourceInfo};
 
-pub use body::NamedKind;
+pub use body::{NamedKind, unusable_patch};
 pub use list::ListAnswer;
 
 /// How long a read waits for a version that nobody has given out yet.

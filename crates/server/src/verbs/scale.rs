@@ -21,10 +21,10 @@ use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::options::{FieldValidation, WriteKind, WriteOptions};
-use super::patch::{Patch, does_not_apply, patch_type};
+use super::patch::{Patch, PatchBody, does_not_apply, patch_type};
 use super::update::{Change, match_name};
 use super::write::{match_namespace, metadata_mut, metadata_text, set_or_remove};
-use super::{Answer, Call, body, get};
+use super::{Answer, Call, body, get, patched_text};
 use crate::catalog::form;
 
 const API_VERSION: &str = "autoscaling/v1";
@@ -271,18 +271,24 @@ fn decode(scale: &mut Value) -> Result<Vec<String>, String> {
 /// What a patch makes of a Scale, with its owners recorded.
 fn patched(call: &Call, patch: &Patch, old: &Value, options: &WriteOptions) -> Result<Value, Status> {
     let mut new = old.clone();
-    match patch {
-        Patch::Apply(configuration) => return applied(call, old, configuration, options),
-        Patch::Json(patch) => new = patch.apply(new).map_err(|_| does_not_apply())?,
-        Patch::Merge(patch) | Patch::Strategic(patch) => merge::apply(&mut new, patch.clone()),
+    let mut merged = None;
+    match &patch.body {
+        PatchBody::Apply(configuration) => return applied(call, old, configuration, options),
+        PatchBody::Json(patch) => new = patch.apply(new).map_err(|_| does_not_apply())?,
+        PatchBody::Merge(patch) => {
+            merge::apply(&mut new, patch.clone());
+            merged = Some(patch);
+        }
+        // Custom resources take no such patches; their media type has been refused.
+        PatchBody::Strategic(_) => return Err(does_not_apply()),
     }
-    let untouched = new.get("metadata") == old.get("metadata");
-    let text = go_text(&new, untouched);
+    let text = patched_text::of_builtin(&new, merged);
     let refused = |why: String| {
         let error = FieldError::invalid(&FieldPath::ROOT.field("patch"), text.as_str(), why);
         Status::invalid(&meta::gvk::GroupKind::new("", ""), "", &[error])
     };
-    let findings = decode(&mut new).map_err(refused)?;
+    let mut findings = patch.findings.clone();
+    findings.extend(decode(&mut new).map_err(refused)?);
     match options.field_validation {
         FieldValidation::Strict if !findings.is_empty() => {
             return Err(refused(format!("strict decoding error: {}", findings.join(", "))));
@@ -313,36 +319,4 @@ fn applied(
     let mut new = apply(Some(old), configuration.clone(), &request, ownership()).map_err(form::apply_status)?;
     decode(&mut new).map_err(|why| Status::unknown(500, why))?;
     Ok(new)
-}
-
-/// A Scale as the reference's errors quote it: what a patch has not touched stands in the order of Go's
-/// fields.
-fn go_text(scale: &Value, metadata_untouched: bool) -> String {
-    const METADATA: [&str; 6] =
-        ["name", "namespace", "uid", "resourceVersion", "creationTimestamp", "managedFields"];
-    const OWNER: [&str; 7] =
-        ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
-    let ordered = |value: &Value, keys: &[&str], inner: &dyn Fn(&str, &Value) -> String| {
-        let members = keys.iter().filter_map(|key| value.get(key).map(|value| (key, value)));
-        let texts: Vec<String> = members.map(|(key, value)| format!("\"{key}\":{}", inner(key, value))).collect();
-        format!("{{{}}}", texts.join(","))
-    };
-    let owner = |value: &Value| ordered(value, &OWNER, &|_, value| json::to_string(value));
-    let metadata = |value: &Value| {
-        ordered(value, &METADATA, &|key, value| match (key, value) {
-            ("managedFields", Value::Array(owners)) => {
-                format!("[{}]", owners.iter().map(owner).collect::<Vec<_>>().join(","))
-            }
-            _ => json::to_string(value),
-        })
-    };
-    let Some(members) = scale.as_object() else { return json::to_string(scale) };
-    let texts = members.iter().map(|(key, value)| {
-        let text = match key {
-            "metadata" if metadata_untouched => metadata(value),
-            _ => json::to_string(value),
-        };
-        format!("{}:{text}", json::to_string(&key.into()))
-    });
-    format!("{{{}}}", texts.collect::<Vec<_>>().join(","))
 }

@@ -100,6 +100,13 @@ impl Change<'_> {
         }
         call.server.may_also_create(call).await?;
         let mut object = produce(None)?;
+        let uid = metadata_text(&object, "uid");
+        if self.applies && !uid.is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Status::conflict(&call.resource.group_resource(), call.name(), why));
+        }
         metadata_mut(&mut object).remove("resourceVersion");
         let owners = if self.applies { create::Owners::Settled } else { create::Owners::Record };
         create::create(call, object, self.options, owners, self.output.clone()).await
