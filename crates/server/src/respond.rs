@@ -49,7 +49,7 @@ pub(crate) fn answer(answer: Answer, context: &Context<'_>) -> Response<Body> {
         Answer::Value { code, value, output } => {
             let shown = match &output.shown {
                 Shown::Whole => value,
-                Shown::Metadata => table::reduce(value, "meta.k8s.io/v1"),
+                Shown::Metadata | Shown::MetadataList => table::reduce(value, "meta.k8s.io/v1"),
                 Shown::Table(options) => table::of_value(context.resource, value, options, context.now),
             };
             bytes(code, output.content_type(), encode(&shown, output.media), context.gzip)
@@ -63,7 +63,7 @@ fn object_response(code: u16, object: &Object, output: &Output, context: &Contex
     let api_version = context.resource.api_version();
     let text = match (&output.shown, output.media) {
         (Shown::Whole, Media::Json) => object.with_api_version(&api_version),
-        (Shown::Metadata, Media::Json) => table::partial_metadata(object),
+        (Shown::Metadata | Shown::MetadataList, Media::Json) => table::partial_metadata(object),
         (Shown::Table(options), media) => {
             encode(&table::of_objects(context.resource, &[object], options, context.now, None), media)
         }
@@ -98,8 +98,8 @@ fn encode(value: &Value, media: Media) -> Bytes {
 
 fn list_response(list: ListAnswer, output: &Output, context: &Context<'_>) -> Response<Body> {
     let resource = context.resource;
-    let is_table = matches!(output.shown, Shown::Table(_));
-    let metadata = list.metadata(resource.habits.untyped_lists && !is_table);
+    let whole = output.shown == Shown::Whole;
+    let metadata = list.metadata(resource.habits.untyped_lists && whole);
     if let Shown::Table(options) = &output.shown {
         let objects: Vec<&Object> = list.objects.iter().map(AsRef::as_ref).collect();
         let table = table::of_objects(resource, &objects, options, context.now, Some(metadata));
@@ -146,7 +146,7 @@ enum ItemText {
 impl ListText {
     fn new(list: ListAnswer, metadata: &Value, output: &Output, resource: &Resource) -> Self {
         let (api_version, kind, item) = match &output.shown {
-            Shown::Metadata => {
+            Shown::Metadata | Shown::MetadataList => {
                 ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList".into(), ItemText::Metadata)
             }
             _ if resource.habits.untyped_lists => {

@@ -13,7 +13,7 @@ use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
 use registry::Object;
 use schema::apply::{
-    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
+    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ReplicasPath, ResetFields, TypeRef, Versions, apply, track_update,
 };
 use schema::scale::ScalePaths;
 use schema::typed;
@@ -98,6 +98,8 @@ pub struct CustomForm {
     pub preserve_unknown: bool,
     pub status: bool,
     pub scale: Option<ScalePaths>,
+    /// Where the replicas are in every version of the kind.
+    pub replicas: Arc<[ReplicasPath]>,
     pub reads: Reads,
 }
 
@@ -295,18 +297,7 @@ impl Form {
             force: options.force == Some(true),
         };
         let endpoint = Endpoint { ownership, status: subresource == "status" };
-        let mut object = apply(live, configuration, &request, &endpoint).map_err(|error| match error {
-            ApplyError::BadRequest(message) => Status::bad_request(message),
-            ApplyError::Internal(message) => Status::unknown(500, message),
-            ApplyError::Conflict(conflict) => {
-                let causes = conflict.causes.into_iter().map(|cause| Cause {
-                    reason: cause::FIELD_MANAGER_CONFLICT.into(),
-                    message: cause.message,
-                    field: cause.field,
-                });
-                Status::apply_conflict(causes.collect(), conflict.message)
-            }
-        })?;
+        let mut object = apply(live, configuration, &request, &endpoint).map_err(apply_status)?;
         self.default(&mut object);
         Ok(object)
     }
@@ -475,6 +466,22 @@ impl Form {
     }
 }
 
+/// What a failed apply means to a client.
+pub fn apply_status(error: ApplyError) -> Status {
+    match error {
+        ApplyError::BadRequest(message) => Status::bad_request(message),
+        ApplyError::Internal(message) => Status::unknown(500, message),
+        ApplyError::Conflict(conflict) => {
+            let causes = conflict.causes.into_iter().map(|cause| Cause {
+                reason: cause::FIELD_MANAGER_CONFLICT.into(),
+                message: cause.message,
+                field: cause.field,
+            });
+            Status::apply_conflict(causes.collect(), conflict.message)
+        }
+    }
+}
+
 /// The path of every object's metadata.
 fn metadata_path() -> FieldPath<'static> {
     FieldPath::ROOT.field("metadata")
@@ -546,7 +553,7 @@ impl BuiltinForm {
 
 impl CustomForm {
     fn prepare_update(&self, subresource: &str, new: &mut Value, old: &Value) {
-        if !subresource.is_empty() {
+        if subresource == "status" {
             return take_only_status(new, old);
         }
         let ignored: &[&str] = if self.status { &["metadata", "status"] } else { &["metadata"] };

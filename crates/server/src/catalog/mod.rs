@@ -5,6 +5,7 @@
 //! definition costs what the first did. A request takes one snapshot and uses only that.
 
 pub mod builtin;
+pub mod columns;
 pub mod definition;
 pub mod discovery;
 pub mod form;

@@ -9,6 +9,7 @@ mod list;
 pub mod options;
 mod patch;
 mod patched_text;
+mod scale;
 mod select;
 pub mod table;
 mod update;
@@ -26,7 +27,8 @@ use registry::Object;
 
 use crate::Server;
 use crate::catalog::Resource;
-use crate::negotiate::{Headers, Output};
+use crate::catalog::form::{CustomForm, Form};
+use crate::negotiate::{Headers, Output, Shown};
 use crate::request::{RequestInfo, ResourceInfo};
 
 pub use body::{NamedKind, unusable_patch};
@@ -88,14 +90,49 @@ pub enum Answer {
 
 /// Runs the verb that a request asks for, and shows what is stored as the kind shows it.
 pub async fn run(call: Call) -> Result<Answer, Status> {
-    let form = &call.resource.clone().form;
+    let resource = call.resource.clone();
+    let form = &resource.form;
     let mut answer = dispatch(call).await?;
+    check_reduction(&answer, &resource)?;
     match &mut answer {
         Answer::Object { object, .. } => *object = form.show(object),
         Answer::List { list, .. } => list.objects.iter_mut().for_each(|object| *object = form.show(object)),
         Answer::Value { .. } | Answer::Watch(_) => {}
     }
     Ok(answer)
+}
+
+/// A list cannot be shown as one object's metadata, nor an object as a list.
+fn check_reduction(answer: &Answer, resource: &Resource) -> Result<(), Status> {
+    let unfit = |asked: &str, found: &str| {
+        let kind = match answer {
+            Answer::List { .. } => &resource.names.list_kind,
+            _ => &resource.names.kind,
+        };
+        let go_type = match resource.group.split('.').next() {
+            _ if !resource.is_builtin() => "unstructured.UnstructuredList".to_owned(),
+            Some("") | None => format!("core.{kind}"),
+            Some(package) => format!("{package}.{kind}"),
+        };
+        let message = format!("you requested {asked}, but the requested object is {found} (*{go_type})");
+        let mut status = Status::unknown(406, message);
+        status.reason = meta::status::reason::NOT_ACCEPTABLE.into();
+        Err(status)
+    };
+    match answer {
+        Answer::List { output: Output { shown: Shown::Metadata, .. }, .. } => {
+            unfit("PartialObjectMetadata", "a list")
+        }
+        Answer::Object { output: Output { shown: Shown::MetadataList, .. }, .. }
+        | Answer::Value { output: Output { shown: Shown::MetadataList, .. }, .. } => {
+            if resource.is_builtin() {
+                unfit("PartialObjectMetadataList", "not a list")
+            } else {
+                Err(Status::unknown(500, "content is not a list"))
+            }
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn dispatch(call: Call) -> Result<Answer, Status> {
@@ -129,7 +166,16 @@ async fn run_subresource(call: &Call) -> Result<Answer, Status> {
     let name = call.target().subresource.as_str();
     let Some(subresource) = call.resource.subresource(name) else { return Err(call.no_such_path()) };
     if !subresource.verbs.contains(&call.info.verb) {
-        return Err(method_not_allowed());
+        return Err(if call.resource.is_builtin() {
+            method_not_allowed()
+        } else {
+            Status::method_not_supported(&call.resource.group_resource(), call.info.verb)
+        });
+    }
+    if let Form::Custom(CustomForm { scale: Some(paths), replicas, .. }) = &call.resource.form
+        && name == "scale"
+    {
+        return scale::run(call, &scale::Scaled { paths, replicas }).await;
     }
     match call.info.verb {
         "get" => get::run(call).await,

@@ -33,7 +33,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
 
 /// Which patch a request carries. Built-in kinds have a router that refuses other types before anything
 /// else is looked at.
-fn patch_type(call: &Call) -> Result<PatchType, Status> {
+pub(super) fn patch_type(call: &Call) -> Result<PatchType, Status> {
     let content_type = &call.headers.content_type;
     if !call.resource.is_builtin() {
         return negotiate_patch(content_type, &CUSTOM_PATCH_TYPES);
@@ -44,13 +44,13 @@ fn patch_type(call: &Call) -> Result<PatchType, Status> {
 }
 
 /// A patch, read once and applied to as many versions of the object as it takes.
-struct Patch {
-    body: PatchBody,
+pub(super) struct Patch {
+    pub(super) body: PatchBody,
     /// What strict reading finds wrong with its text.
-    findings: Vec<String>,
+    pub(super) findings: Vec<String>,
 }
 
-enum PatchBody {
+pub(super) enum PatchBody {
     Json(JsonPatch),
     Merge(Value),
     Strategic(Map),
@@ -59,7 +59,7 @@ enum PatchBody {
 }
 
 impl Patch {
-    fn read(call: &Call, kind: PatchType, directive: FieldValidation) -> Result<Self, Status> {
+    pub(super) fn read(call: &Call, kind: PatchType, directive: FieldValidation) -> Result<Self, Status> {
         let strictness =
             if directive == FieldValidation::Ignore { Strictness::Ignore } else { Strictness::Report };
         let (body, findings) = match kind {
@@ -139,6 +139,6 @@ fn read_strategic(body: &[u8]) -> Result<Map, Status> {
     }
 }
 
-fn does_not_apply() -> Status {
+pub(super) fn does_not_apply() -> Status {
     Status::generic(422, "", &meta::gvk::GroupResource::new("", ""), "", "")
 }

@@ -320,7 +320,7 @@ impl View {
         let api_version = self.resource.api_version();
         match &self.output.shown {
             Shown::Whole => object.with_api_version(&api_version),
-            Shown::Metadata => table::partial_metadata(object),
+            Shown::Metadata | Shown::MetadataList => table::partial_metadata(object),
             Shown::Table(options) => {
                 let table = table::of_objects(&self.resource, &[object], options, self.env.now(), None);
                 json::to_vec(&table).into()
@@ -336,7 +336,7 @@ impl View {
             metadata.insert("annotations", annotations);
         }
         let (api_version, kind) = match &self.output.shown {
-            Shown::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".into()),
+            Shown::Metadata | Shown::MetadataList => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".into()),
             _ => (self.resource.api_version(), self.resource.names.kind.clone()),
         };
         let object: Map = [
