@@ -9,6 +9,7 @@
 //! A cache is cold until somebody asks for its resource; a definition that nobody uses costs nothing.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -145,6 +146,8 @@ pub struct Cache {
     pub fields: FieldPaths,
     state: RwLock<State>,
     changed: Arc<Notify>,
+    /// The resource is no longer served: nothing will come any more.
+    closed: AtomicBool,
     pub(crate) loaded: tokio::sync::OnceCell<()>,
 }
 
@@ -193,6 +196,7 @@ impl Cache {
                 paging: VecDeque::new(),
             }),
             changed: Arc::new(Notify::new()),
+            closed: AtomicBool::new(false),
             loaded: tokio::sync::OnceCell::new(),
         }
     }
@@ -272,6 +276,16 @@ impl Cache {
     /// Resolves at the next change. To miss none, call it before looking.
     pub fn changed(&self) -> tokio::sync::futures::OwnedNotified {
         self.changed.clone().notified_owned()
+    }
+
+    /// Ends the watches on it, once they have seen what is in the ring.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// The change that a write at `revision` made to `key`, if the ring still has it.

@@ -67,7 +67,14 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         } else {
             Reads::Shaped { description: next_description(), schemas: schemas.clone() }
         };
-        describe(registry, definitions, definition, version, &Kin { versions: &versions, replicas: &replicas }, reads)
+        describe(
+            registry,
+            definitions,
+            definition,
+            version,
+            &Kin { versions: &versions, replicas: &replicas },
+            reads,
+        )
     };
     served.map(describe).collect()
 }

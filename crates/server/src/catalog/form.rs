@@ -13,7 +13,8 @@ use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
 use registry::Object;
 use schema::apply::{
-    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ReplicasPath, ResetFields, TypeRef, Versions, apply, track_update,
+    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ReplicasPath, ResetFields, TypeRef, Versions, apply,
+    track_update,
 };
 use schema::scale::ScalePaths;
 use schema::typed;

@@ -266,7 +266,7 @@ pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
         ),
         registry::Error::Future { current } => too_large_version(*current, *current),
         registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
-        registry::Error::Unreadable | registry::Error::Store(_) => {
+        registry::Error::Unreadable | registry::Error::Gone | registry::Error::Store(_) => {
             tracing::error!(error = error as &dyn std::error::Error, path = call.info.path, "storage failed");
             Status::internal_error("the storage failed; the server's log says why")
         }
