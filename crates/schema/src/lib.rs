@@ -24,17 +24,21 @@ pub mod typed;
 
 mod default;
 mod embedded;
+mod expr;
 mod field_path;
 mod go_regex;
 mod go_url;
 mod list_type;
 mod prune;
 mod ratchet;
+mod rules;
+pub mod scale;
 mod shape;
 mod validate;
 
 #[cfg(test)]
 mod testing;
 
+pub use rules::Validation;
 pub use shape::ShapeError;
 pub use structural::Schema;
