@@ -50,6 +50,7 @@ impl Feed {
 
     pub(crate) fn forget(&self, cache: &Cache) {
         self.caches.write().remove(&cache.prefix);
+        cache.close();
     }
 
     pub(crate) fn applied(&self) -> Revision {
@@ -103,7 +104,7 @@ impl Feed {
         if memchr::memchr(b'.', &path[..first]).is_some() {
             end += 1 + memchr::memchr(b'/', &path[first + 1..])?;
         }
-        self.caches.read().get(&key[..KEY_ROOT.len() + end + 1]).cloned()
+        self.caches.read().get(&key[..=(KEY_ROOT.len() + end)]).cloned()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Works on the v1 form of a definition, after [`default`] and [`prepare_for_create`] or [`prepare_for_update`], and
 //! reports as the reference does, which judges an internal form in which what is equal in all versions stands
-//! once at the top ([`view`]): hence fields such as `spec.validation.openAPIV3Schema`.
+//! once at the top (`view.rs`): hence fields such as `spec.validation.openAPIV3Schema`.
 //! On updates, mistakes that the old definition already has are forgiven where the reference forgives them.
 //!
 //! Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, v1.36.

@@ -2,7 +2,10 @@
 //!
 //! Pure: no IO, no clock, no async. Same input, same output, same order of errors.
 //!
-//! - [`structural`] and the passes beside it: custom resources, from a definition's `openAPIV3Schema`.
+//! - [`structural`] and the passes beside it: custom resources, from a definition's `openAPIV3Schema`. A write goes
+//!   through [`Schema::shape`], [`Schema::default`] and [`Schema::validate`]; what comes from the store through the
+//!   first two.
+//! - [`crd`]: the definitions themselves.
 //! - `typed`: built-in kinds, from descriptions of their types.
 //! - `apply`: field ownership and server-side apply for both.
 
@@ -14,6 +17,8 @@ pub mod formats;
 pub mod ownership;
 pub mod parse;
 pub mod pattern;
+pub mod rules;
+pub mod scale;
 pub mod structural;
 pub mod typed;
 

@@ -1,6 +1,6 @@
 //! Regular expressions of schemas: Go's syntax and meaning, matched by the `regex` crate.
 //!
-//! A pattern is read once when a definition is compiled ([`crate::go_regex`] says whether Go would accept it and
+//! A pattern is read once when a definition is compiled (`go_regex.rs` says whether Go would accept it and
 //! what it means there) and becomes a program at its first use: programs are large and most patterns of most
 //! definitions are never asked.
 

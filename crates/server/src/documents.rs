@@ -1,4 +1,4 @@
-//! Paths that are neither resources nor health: discovery, OpenAPI and the version.
+//! Paths that are neither resources nor health: discovery, `OpenAPI` and the version.
 
 use bytes::Bytes;
 use hyper::Response;
@@ -36,6 +36,7 @@ pub(crate) fn answer(
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments.as_slice() {
         [] | [""] => Ok(plain(root_paths(catalog), asked)),
+        ["crest", "backup"] => asked.only_get().map(|()| respond::backup(server.registry.store().clone())),
         ["version"] => asked.only_get().map(|()| plain(version().into(), asked)),
         ["api"] => api(server, catalog, asked),
         ["apis"] => apis(catalog, asked),
@@ -49,8 +50,8 @@ pub(crate) fn answer(
             let document = openapi::root(catalog);
             Ok(respond::document(&document, "text/plain; charset=utf-8", asked.known_tag(), asked.gzip))
         }
-        ["openapi", "v3", "api", version] => openapi_group(catalog, "", version, asked),
-        ["openapi", "v3", "apis", group, version] => openapi_group(catalog, group, version, asked),
+        ["openapi", "v3", "api", version] => Ok(openapi_group(catalog, "", version, asked)),
+        ["openapi", "v3", "apis", group, version] => Ok(openapi_group(catalog, group, version, asked)),
         _ => Ok(respond::page_not_found()),
     }
 }
@@ -104,18 +105,13 @@ fn group_version(
     Ok(plain(discovery::resource_list(found), asked))
 }
 
-fn openapi_group(
-    catalog: &Catalog,
-    group: &str,
-    version: &str,
-    asked: &Asked<'_>,
-) -> Result<Response<Body>, Status> {
+fn openapi_group(catalog: &Catalog, group: &str, version: &str, asked: &Asked<'_>) -> Response<Body> {
     match catalog.group_version(group, version) {
         Some(found) => {
             let document = openapi::group_version(found);
-            Ok(respond::document(document, "application/json", asked.known_tag(), asked.gzip))
+            respond::document(document, "application/json", asked.known_tag(), asked.gzip)
         }
-        None => Ok(respond::page_not_found()),
+        None => respond::page_not_found(),
     }
 }
 

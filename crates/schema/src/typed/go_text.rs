@@ -2,6 +2,9 @@
 
 use meta::Value;
 use meta::go_fmt::float_v;
+use meta::wire::json;
+
+use super::types::{Field, Shape, TypeId};
 
 /// `%v` of a decoded JSON value.
 ///
@@ -46,5 +49,26 @@ pub(super) fn kind_name(value: &Value) -> &'static str {
         Value::Array(_) => "slice",
         Value::Object(_) => "map",
         other => type_name(other),
+    }
+}
+
+/// JSON with the members of structs in the order in which Go declares them, which is that of their numbers.
+pub(super) fn in_declared_order(id: TypeId, value: &Value) -> String {
+    let joined = |texts: Vec<String>| texts.join(",");
+    match (&id.get().shape, value) {
+        (Shape::Struct(strukt), Value::Object(map)) => {
+            let mut fields: Vec<(&Field, &Value)> =
+                map.iter().filter_map(|(key, value)| Some((strukt.field(key)?, value))).collect();
+            fields.sort_by_key(|(field, _)| field.number);
+            let member = |(field, value): &(&Field, &Value)| {
+                format!("\"{}\":{}", field.name, in_declared_order(field.ty.id, value))
+            };
+            format!("{{{}}}", joined(fields.iter().map(member).collect()))
+        }
+        (Shape::List(element), Value::Array(items)) => {
+            let items = items.iter().map(|item| in_declared_order(element.id, item));
+            format!("[{}]", joined(items.collect()))
+        }
+        (_, value) => json::to_string(value),
     }
 }

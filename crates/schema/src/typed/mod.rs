@@ -9,7 +9,7 @@
 //! - [`strategic_merge`], [`restore`]: patches that know the types.
 //! - [`default`]: what the reference adds to an object it reads; [`prepare_create`], [`prepare_update`]: what a write
 //!   may not decide.
-//! - [`validate`], [`name_rule`]: what the reference demands of an object.
+//! - [`validate`], [`name_rule`], [`warnings`]: what the reference demands of an object, and what it remarks.
 //! - [`resources()`], [`columns`]: names, verbs, selectors and table cells.
 
 mod access;
@@ -28,6 +28,7 @@ mod restore;
 mod strategic;
 pub mod types;
 mod validate;
+mod warnings;
 
 pub use convert::{event_from_core, event_to_core};
 pub use decode::{DecodeError, Decoded, decode};
@@ -43,3 +44,7 @@ pub use restore::restore;
 pub use strategic::{StrategicError, strategic_merge};
 pub use types::{Kind, kind};
 pub use validate::{name_rule, validate};
+pub use warnings::warnings;
+
+#[cfg(test)]
+mod robustness;

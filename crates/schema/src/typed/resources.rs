@@ -30,6 +30,8 @@ pub struct BuiltinResource {
     pub subresources: &'static [Subresource],
     /// False for reviews, which are answered and forgotten.
     pub stored: bool,
+    /// Not of the generic control plane: stored for the sake of others, by a set that can be switched off.
+    pub workload: bool,
     /// The group and version the reference stores objects in, where they are not the resource's own. The hash in
     /// discovery is made of them; both groups of events share one store.
     pub storage: Option<(&'static str, &'static str)>,
@@ -150,6 +152,7 @@ const BASE: BuiltinResource = BuiltinResource {
     verbs: ALL_VERBS,
     subresources: &[],
     stored: true,
+    workload: false,
     storage: None,
     selectable: &[],
     name_rule: NameRule::DnsSubdomain,
@@ -251,6 +254,7 @@ static RESOURCES: [BuiltinResource; 31] = [
         short_names: &["svc"],
         categories: &["all"],
         namespaced: true,
+        workload: true,
         subresources: &[status(SPEC)],
         selectable: &["spec.clusterIP", "spec.type"],
         name_rule: NameRule::DnsLabel,
@@ -338,17 +342,17 @@ static RESOURCES: [BuiltinResource; 31] = [
         plural: "endpointslices",
         singular: "endpointslice",
         namespaced: true,
+        workload: true,
         generation: Generation::GrowsWithLabels,
         ..BASE
     },
-    BuiltinResource { kind: "ClusterRole", plural: "clusterroles", singular: "clusterrole", ..RBAC_BASE },
     BuiltinResource {
         kind: "ClusterRoleBinding",
         plural: "clusterrolebindings",
         singular: "clusterrolebinding",
         ..RBAC_BASE
     },
-    BuiltinResource { kind: "Role", plural: "roles", singular: "role", namespaced: true, ..RBAC_BASE },
+    BuiltinResource { kind: "ClusterRole", plural: "clusterroles", singular: "clusterrole", ..RBAC_BASE },
     BuiltinResource {
         kind: "RoleBinding",
         plural: "rolebindings",
@@ -356,6 +360,7 @@ static RESOURCES: [BuiltinResource; 31] = [
         namespaced: true,
         ..RBAC_BASE
     },
+    BuiltinResource { kind: "Role", plural: "roles", singular: "role", namespaced: true, ..RBAC_BASE },
     BuiltinResource {
         group: FLOWCONTROL,
         kind: "FlowSchema",
@@ -500,6 +505,24 @@ impl BuiltinResource {
     /// The cells of one object; `now` is in seconds since the epoch.
     pub fn cells(&self, object: &Value, now: i64) -> Vec<Value> {
         Columns::of(self.group, self.kind).cells(object, now)
+    }
+
+    /// Where a field selector's label points in an object as it is stored. Events are stored in the form of the core
+    /// group, whichever group they come through.
+    ///
+    /// The reference lets `source` fall back to the reporting component when an event names no source; a path
+    /// cannot say that, [`Self::selector_field`] does.
+    pub fn stored_path<'a>(&self, label: &'a str) -> Vec<&'a str> {
+        let mut path: Vec<&str> = label.split('.').collect();
+        if self.kind == "Event" {
+            match path[0] {
+                "regarding" => path[0] = "involvedObject",
+                "reportingController" => path[0] = "reportingComponent",
+                "source" => path.push("component"),
+                _ => {}
+            }
+        }
+        path
     }
 
     /// The value a field selector compares, or `None` when the label is not one of this resource.

@@ -105,6 +105,18 @@ fn port(errors: &mut Vec<FieldError>, path: &FieldPath<'_>, port: i64) {
     }
 }
 
+/// An error whose value is shown as this text: what the reference prints of its own structs, which have other names
+/// and another order than JSON.
+fn invalid_as(path: &FieldPath<'_>, text: String, detail: &str) -> FieldError {
+    FieldError::invalid(path, Value::Null, detail).shown_as(text)
+}
+
+/// A struct as Go prints it in JSON: the given fields in the given order, values already encoded.
+fn go_struct(fields: &[(&str, String)]) -> String {
+    let members: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
 /// A list of strings as an error shows it.
 fn shown(values: &[&str]) -> Value {
     values.iter().map(|value| Value::from(*value)).collect::<Vec<_>>().into()

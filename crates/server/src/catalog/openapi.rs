@@ -1,4 +1,4 @@
-//! OpenAPI v3, one document for each version of a group, made when somebody asks.
+//! `OpenAPI` v3, one document for each version of a group, made when somebody asks.
 //!
 //! Holds what kubectl needs to create, apply and explain: the operations with their parameters, and the
 //! schemas of custom resources as their definitions give them. Built-in kinds are named but not yet

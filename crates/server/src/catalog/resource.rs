@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meta::gvk::{GroupKind, GroupResource};
+use meta::json_path::JsonPath;
 use meta::object::NamespaceRule;
 use meta::{Text, Value};
 use registry::{Cache, FieldPaths};
@@ -100,10 +101,38 @@ pub struct Column {
 pub enum Cell {
     Name,
     Age,
+    /// What a path leads to, if it is of the type.
+    Path(JsonPath, ColumnType),
+}
+
+/// What the cells of a column hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    Integer,
+    Number,
+    Boolean,
+    String,
+    Date,
+    /// Definitions of old may say anything; nothing is of such a type.
+    Unknown,
+}
+
+impl ColumnType {
+    pub fn of(name: &str) -> Self {
+        match name {
+            "integer" => ColumnType::Integer,
+            "number" => ColumnType::Number,
+            "boolean" => ColumnType::Boolean,
+            "string" => ColumnType::String,
+            "date" => ColumnType::Date,
+            _ => ColumnType::Unknown,
+        }
+    }
 }
 
 /// Ways in which the reference treats kinds differently for no deeper reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent habits, each named where it is set")]
 pub struct Habits {
     /// Items of a list carry `apiVersion` and `kind`, and its metadata always a `continue`.
     pub untyped_lists: bool,

@@ -8,6 +8,7 @@ pub(super) const CASES: &[Case] = &[
     ("compacted_revisions_are_refused", |backend| Box::pin(compacted_revisions_are_refused(backend))),
     ("compaction_only_goes_forward", |backend| Box::pin(compaction_only_goes_forward(backend))),
     ("the_revision_survives_compaction", |backend| Box::pin(the_revision_survives_compaction(backend))),
+    ("the_newest_state_is_never_compacted", |backend| Box::pin(the_newest_state_is_never_compacted(backend))),
     ("an_overtaken_watch_is_told", |backend| Box::pin(an_overtaken_watch_is_told(backend))),
 ];
 
@@ -93,6 +94,23 @@ async fn the_revision_survives_compaction(backend: &mut dyn Backend) {
     let store = &*backend.store();
     if current(store).await > Revision::FIRST {
         assert_eq!(create(store, "/a", "2").await, Revision(4));
+    }
+}
+
+/// A read of the newest state that compaction overtakes is answered all the same.
+async fn the_newest_state_is_never_compacted(backend: &mut dyn Backend) {
+    let store = &*backend.store();
+    let mut revision = create(store, "/n", "0").await;
+    for _ in 0..100 {
+        let write = async {
+            let next = update(store, "/n", "x", revision).await;
+            compact(store, next).await;
+            next
+        };
+        let reads = (0..4).map(|_| read(store, Range::values(KeyRange::all())));
+        let (next, results) = futures_util::future::join(write, futures_util::future::join_all(reads)).await;
+        assert!(results.iter().all(|result| result.kvs.len() == 1 && result.revision >= revision));
+        revision = next;
     }
 }
 

@@ -5,6 +5,8 @@ use std::{
     io,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -112,15 +114,22 @@ pub(super) fn open(dir: &Path, cache_bytes: usize) -> Result<Opened, OpenError> 
     Ok(Opened { files, lock, writer, watermark, current, compacted: Revision(compacted) })
 }
 
+/// Patience with a process that is just ending, or has just started another one: 0.4 seconds.
+const LOCK_TRIES: usize = 20;
+const LOCK_WAIT: Duration = Duration::from_millis(20);
+
 /// The kernel lets go of it when the process ends, however it ends.
 fn lock(files: &Files) -> Result<File, OpenError> {
     let options = File::options().read(true).write(true).create(true).truncate(false).open(files.lock());
     let file = options.map_err(|error| files.io(error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(OpenError::Locked { dir: files.dir.clone() }),
-        Err(TryLockError::Error(error)) => Err(files.io(error)),
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_WAIT),
+            Err(TryLockError::Error(error)) => return Err(files.io(error)),
+        }
     }
+    Err(OpenError::Locked { dir: files.dir.clone() })
 }
 
 fn open_database(

@@ -4,6 +4,7 @@
 //! a slow disk holds up neither writers nor the caller's runtime.
 
 use std::{
+    panic::{self, AssertUnwindSafe},
     sync::{Arc, mpsc},
     thread,
 };
@@ -81,7 +82,10 @@ fn serve(queue: &Mutex<mpsc::Receiver<Job>>, reader: &Reader) {
         // One waits for the next job, the others for the lock.
         let job = queue.lock().recv();
         match job {
-            Ok(job) => job(reader),
+            Ok(job) => {
+                // A panic is a bug of that one read, whose caller sees it end without an answer.
+                panic::catch_unwind(AssertUnwindSafe(|| job(reader))).ok();
+            }
             Err(mpsc::RecvError) => return,
         }
     }
@@ -101,14 +105,12 @@ impl Reader {
         if at > revision {
             return Err(Error::FutureRevision { current: revision });
         }
-        self.check_kept(at)?;
         let mut result = RangeResult { kvs: Vec::new(), more: false, count: 0, revision };
-        if range.keys.is_empty() {
-            return Ok(result);
-        }
         if at == revision {
+            // Whole in any snapshot, even if compaction has overtaken it since.
             newest(&snapshot, range, &mut result)?;
         } else {
+            self.check_kept(at)?;
             historic(&snapshot, range, at, &mut result)?;
         }
         Ok(result)
@@ -201,6 +203,9 @@ fn query<'a>(statement: &'a mut Statement<'_>, keys: &KeyRange) -> Result<rusqli
 }
 
 fn newest(connection: &Connection, range: &Range, result: &mut RangeResult) -> Result<()> {
+    if range.keys.is_empty() {
+        return Ok(());
+    }
     if range.what != What::Count {
         return collect_newest(connection, range, result);
     }
@@ -256,6 +261,9 @@ fn collect_newest(connection: &Connection, range: &Range, result: &mut RangeResu
 
 /// Follows each key from its newest version back to the one that was current at the revision.
 fn historic(connection: &Connection, range: &Range, at: Revision, result: &mut RangeResult) -> Result<()> {
+    if range.keys.is_empty() {
+        return Ok(());
+    }
     let mut places = entries(
         connection,
         &range.keys,

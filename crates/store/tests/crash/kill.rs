@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader},
+    os::unix::process::ExitStatusExt,
     path::Path,
     sync::Arc,
     thread,
@@ -124,9 +125,11 @@ fn run_and_kill(dir: &Path, child: &str, round: u64, journal: &mut Journal) {
             _ => {}
         }
     }
-    killer.expect("the child wrote something before it ended").join().unwrap();
-    let status = process.wait().unwrap();
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
+    let has_written = killer.is_some_and(|killer| killer.join().is_ok());
+    let ended = process.wait_with_output().unwrap();
+    let complaint = String::from_utf8_lossy(&ended.stderr);
+    assert!(has_written, "the child ended before it wrote anything: {complaint}");
+    assert_eq!(ended.status.signal(), Some(9), "{}: {complaint}", ended.status);
 }
 
 fn kill(id: u32) {

@@ -27,6 +27,14 @@ fn every_resource_has_a_described_kind_and_a_sane_name() {
 }
 
 #[test]
+fn the_generic_control_plane_has_twenty_nine_resources_in_order() {
+    assert_eq!(resources().iter().filter(|resource| !resource.workload).count(), 29);
+    for pair in resources().windows(2) {
+        assert!(pair[0].group != pair[1].group || pair[0].plural < pair[1].plural, "{}", pair[1].plural);
+    }
+}
+
+#[test]
 fn fields_that_are_reset_exist() {
     for resource in resources() {
         let all =
@@ -81,4 +89,18 @@ fn selectors_read_the_fields_they_name() {
     assert_eq!(read("", "namespaces", "{}", "metadata.namespace"), None);
     assert_eq!(read("", "secrets", r#"{"type":"Opaque"}"#, "type").as_deref(), Some("Opaque"));
     assert_eq!(read("", "configmaps", "{}", "data"), None);
+}
+
+#[test]
+fn selectors_find_their_fields_in_stored_objects() {
+    for (group, plural, label, expected) in [
+        ("", "namespaces", "status.phase", &["status", "phase"][..]),
+        ("", "events", "involvedObject.kind", &["involvedObject", "kind"]),
+        ("", "events", "source", &["source", "component"]),
+        ("events.k8s.io", "events", "regarding.kind", &["involvedObject", "kind"]),
+        ("events.k8s.io", "events", "reportingController", &["reportingComponent"]),
+        ("events.k8s.io", "events", "metadata.name", &["metadata", "name"]),
+    ] {
+        assert_eq!(find(group, plural).stored_path(label), expected, "{label}");
+    }
 }

@@ -44,7 +44,8 @@ pub(super) fn request(new: &Value, old: Option<&Value>, subresource: &str, error
     let pem = go_base64::decode(encoded.as_bytes()).unwrap_or_default();
     if pem_blocks(&pem).first().is_none_or(|kind| kind != "CERTIFICATE REQUEST") {
         let detail = "PEM block type must be CERTIFICATE REQUEST";
-        errors.push(FieldError::invalid(&spec.field("request"), encoded, detail));
+        let value = new.at(&["spec", "request"]).cloned().unwrap_or_default();
+        errors.push(FieldError::invalid(&spec.field("request"), value, detail));
     }
     usages(new, old, &spec.field("usages"), errors);
     let signer = text(new, &["spec", "signerName"]);
@@ -72,7 +73,6 @@ pub(super) fn request(new: &Value, old: Option<&Value>, subresource: &str, error
 fn usages(new: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     let usages = texts(new, &["spec", "usages"]);
     let before = old.map_or_else(Vec::new, |old| texts(old, &["spec", "usages"]));
-    let repeated = |usages: &[&str]| (1..usages.len()).any(|index| usages[..index].contains(&usages[index]));
     if usages.is_empty() {
         errors.push(FieldError::required(path, ""));
     }
@@ -81,13 +81,17 @@ fn usages(new: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut V
             one_of(errors, &path.index(index), usage, &USAGES);
         }
     }
-    if !repeated(&before) {
+    if !has_repeated(&before) {
         for (index, usage) in usages.iter().enumerate() {
             if usages[..index].contains(usage) {
                 errors.push(FieldError::duplicate(&path.index(index), *usage));
             }
         }
     }
+}
+
+fn has_repeated(texts: &[&str]) -> bool {
+    (1..texts.len()).any(|index| texts[..index].contains(&texts[index]))
 }
 
 /// `domain/path`, both of dotted parts.
@@ -134,11 +138,14 @@ fn conditions(new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let path = status.field("conditions");
     let both_before =
         old.is_some_and(|old| !of_type(old, APPROVED).is_empty() && !of_type(old, DENIED).is_empty());
+    let before = old.map_or(&[][..], |old| list(old, &["status", "conditions"]));
+    let types: Vec<&str> = before.iter().map(|condition| text(condition, &["type"])).collect();
+    let (empty_before, repeated_before) = (types.contains(&""), has_repeated(&types));
     let mut seen: Vec<&str> = Vec::new();
     for (index, condition) in list(new, &["status", "conditions"]).iter().enumerate() {
         let item = path.index(index);
         let kind = text(condition, &["type"]);
-        if kind.is_empty() {
+        if kind.is_empty() && !empty_before {
             errors.push(FieldError::required(&item.field("type"), ""));
         }
         let only_true = [APPROVED, DENIED, FAILED].contains(&kind);
@@ -156,7 +163,7 @@ fn conditions(new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
             let detail = "Approved and Denied conditions are mutually exclusive";
             errors.push(FieldError::invalid(&path, kind, detail));
         }
-        if seen.contains(&kind) {
+        if seen.contains(&kind) && !repeated_before {
             errors.push(FieldError::duplicate(&item.field("type"), kind));
         }
         seen.push(kind);
@@ -165,20 +172,30 @@ fn conditions(new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
 
 fn certificate(new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let encoded = text(new, &["status", "certificate"]);
-    if encoded.is_empty() || old.is_some_and(|old| text(old, &["status", "certificate"]) == encoded) {
+    // What was already there, or already wrong, may stay.
+    let before = old.map_or("", |old| text(old, &["status", "certificate"]));
+    if before == encoded || certificate_problem(before).is_some() {
         return;
+    }
+    if let Some(detail) = certificate_problem(encoded) {
+        let status = ROOT.field("status");
+        errors.push(FieldError::invalid(&status.field("certificate"), "<certificate data>", detail));
+    }
+}
+
+fn certificate_problem(encoded: &str) -> Option<String> {
+    if encoded.is_empty() {
+        return None;
     }
     let pem = go_base64::decode(encoded.as_bytes()).unwrap_or_default();
     let blocks = pem_blocks(&pem);
-    let detail = match blocks.iter().find(|kind| *kind != "CERTIFICATE") {
+    match blocks.iter().find(|kind| *kind != "CERTIFICATE") {
         Some(kind) => {
-            format!("only CERTIFICATE PEM blocks are allowed, found {}", meta::go_fmt::quote(kind))
+            Some(format!("only CERTIFICATE PEM blocks are allowed, found {}", meta::go_fmt::quote(kind)))
         }
-        None if blocks.is_empty() => "must contain at least one CERTIFICATE PEM block".to_owned(),
-        None => return,
-    };
-    let status = ROOT.field("status");
-    errors.push(FieldError::invalid(&status.field("certificate"), "<certificate data>", detail));
+        None if blocks.is_empty() => Some("must contain at least one CERTIFICATE PEM block".to_owned()),
+        None => None,
+    }
 }
 
 /// The types of the PEM blocks, in order.

@@ -3,9 +3,10 @@
 //! Upstream: kubernetes/pkg/apis/core/validation/events.go, v1.36.
 
 use meta::names::{dns1123_subdomain, qualified_name};
+use meta::wire::json;
 use meta::{FieldError, Value};
 
-use super::{IMMUTABLE, ROOT, each};
+use super::{IMMUTABLE, ROOT, each, go_struct, invalid_as};
 use crate::typed::access::{int, present, text};
 use crate::typed::convert::event_to_core;
 
@@ -112,6 +113,8 @@ fn strict_update(event: &Value, old: &Value, errors: &mut Vec<FieldError>) {
         "firstTimestamp",
         "lastTimestamp",
         "count",
+        // The reference checks it twice and says so twice.
+        "reason",
         "type",
         "eventTime",
         "action",
@@ -121,9 +124,31 @@ fn strict_update(event: &Value, old: &Value, errors: &mut Vec<FieldError>) {
     ] {
         if event.get(field) != old.get(field) {
             let shown = if field == "reportingComponent" { "reportingController" } else { field };
-            let value = event.get(field).cloned().unwrap_or_default();
-            errors.push(FieldError::invalid(&ROOT.field(shown), value, IMMUTABLE));
+            errors.push(invalid_as(&ROOT.field(shown), go_value(event, field), IMMUTABLE));
         }
+    }
+}
+
+/// The new value of a field, as the reference prints the one it holds.
+fn go_value(event: &Value, field: &str) -> String {
+    let inside = |name: &str| json::to_string(&text(event, &[field, name]).into());
+    match field {
+        "related" if present(event, &[field]).is_none() => "null".to_owned(),
+        "involvedObject" | "related" => go_struct(&[
+            ("Kind", inside("kind")),
+            ("Namespace", inside("namespace")),
+            ("Name", inside("name")),
+            ("UID", inside("uid")),
+            ("APIVersion", inside("apiVersion")),
+            ("ResourceVersion", inside("resourceVersion")),
+            ("FieldPath", inside("fieldPath")),
+        ]),
+        "source" => go_struct(&[("Component", inside("component")), ("Host", inside("host"))]),
+        "count" => int(event, &[field]).to_string(),
+        "firstTimestamp" | "lastTimestamp" | "eventTime" => {
+            present(event, &[field]).map_or_else(|| "null".to_owned(), json::to_string)
+        }
+        _ => meta::go_fmt::quote(text(event, &[field])),
     }
 }
 

@@ -3,9 +3,9 @@
 //! That the mandatory objects keep their fixed specs is left to whoever creates them.
 
 use meta::names::{NameUse, dns1123_subdomain, name_is_dns_label};
-use meta::{FieldError, FieldPath, Value};
+use meta::{FieldError, FieldPath, Map, Value};
 
-use super::{ROOT, each, one_of, shown};
+use super::{ROOT, each, shown};
 use crate::typed::access::{flag, int, list, present, text, texts};
 
 const MAX_PRECEDENCE: i64 = 10_000;
@@ -31,7 +31,12 @@ pub(super) fn schema(new: &Value, errors: &mut Vec<FieldError>) {
     }
     if let Some(method) = present(new, &["spec", "distinguisherMethod"]) {
         let path = path.field("distinguisherMethod");
-        one_of(errors, &path.field("type"), text(method, &["type"]), &["ByNamespace", "ByUser"]);
+        let (kind, supported) = (text(method, &["type"]), ["ByNamespace", "ByUser"]);
+        if !supported.contains(&kind) {
+            // The whole method is shown, not its type.
+            let value: Map = [("Type", kind.into())].into_iter().collect();
+            errors.push(FieldError::not_supported(&path.field("type"), value, &supported));
+        }
     }
     let level = path.field("priorityLevelConfiguration");
     match text(new, &["spec", "priorityLevelConfiguration", "name"]) {

@@ -150,7 +150,7 @@ fn match_resources(resources: &Value, path: &FieldPath<'_>, errors: &mut Vec<Fie
     for field in ["namespaceSelector", "objectSelector"] {
         match present(resources, &[field]) {
             None => errors.push(FieldError::required(&path.field(field), "")),
-            Some(selector) => selector::label_selector(selector, &path.field(field), errors),
+            Some(selector) => selector::label_selector(selector, false, &path.field(field), errors),
         }
     }
     for field in ["resourceRules", "excludeResourceRules"] {
@@ -311,7 +311,7 @@ fn param_ref(param: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) 
     }
     match selector {
         Some(selector) => {
-            selector::label_selector(selector, &path.field("selector"), errors);
+            selector::label_selector(selector, false, &path.field("selector"), errors);
             if !name.is_empty() {
                 errors.push(FieldError::forbidden(&path.field("selector"), BOTH));
             }

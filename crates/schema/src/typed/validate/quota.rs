@@ -1,9 +1,10 @@
 //! Resource quotas: which resources may be limited, by how much, in which scope.
 
 use meta::names::qualified_name;
+use meta::wire::json;
 use meta::{FieldError, FieldPath, Value};
 
-use super::{IMMUTABLE, ROOT, each, shown};
+use super::{IMMUTABLE, ROOT, each, go_struct, invalid_as, shown};
 use crate::typed::Quantity;
 use crate::typed::access::{list, members, present, text, texts};
 
@@ -45,7 +46,8 @@ pub(super) fn quota(new: &Value, old: Option<&Value>, errors: &mut Vec<FieldErro
                 scopes.join(",")
             };
             if sorted(texts(old, &["spec", "scopes"])) != sorted(scopes.clone()) {
-                errors.push(FieldError::invalid(&path, shown(&scopes), IMMUTABLE));
+                let value = new.at(&["spec", "scopes"]).cloned().unwrap_or_default();
+                errors.push(FieldError::invalid(&path, value, IMMUTABLE));
             }
         }
     }
@@ -154,8 +156,11 @@ fn scope_selector(object: &Value, spec: &FieldPath<'_>, errors: &mut Vec<FieldEr
             errors.push(FieldError::invalid(&path.field("scopeName"), scope, "unsupported scope"));
         }
         for _ in 0..misfits(object, scope) {
-            let value = object.at(&["spec", "scopeSelector"]).cloned().unwrap_or_default();
-            errors.push(FieldError::invalid(&path, value, "unsupported scope applied to resource"));
+            errors.push(invalid_as(
+                &path,
+                go_selector(requirements),
+                "unsupported scope applied to resource",
+            ));
         }
         let only_exists = is_scope(scope) && !matches!(scope, "PriorityClass" | "VolumeAttributesClass");
         if only_exists && operator != "Exists" {
@@ -183,7 +188,19 @@ fn scope_selector(object: &Value, spec: &FieldPath<'_>, errors: &mut Vec<FieldEr
         scopes.push(scope);
     }
     if conflicting(&scopes) {
-        let value = shown(&texts(object, &["spec", "scopes"]));
+        let value = object.at(&["spec", "scopes"]).cloned().unwrap_or_default();
         errors.push(FieldError::invalid(&path, value, "conflicting scopes"));
     }
+}
+
+fn go_selector(requirements: &[Value]) -> String {
+    let requirement = |requirement: &Value| {
+        go_struct(&[
+            ("ScopeName", json::to_string(&text(requirement, &["scopeName"]).into())),
+            ("Operator", json::to_string(&text(requirement, &["operator"]).into())),
+            ("Values", json::to_string(requirement.get("values").unwrap_or(&Value::Null))),
+        ])
+    };
+    let all: Vec<String> = requirements.iter().map(requirement).collect();
+    go_struct(&[("MatchExpressions", format!("[{}]", all.join(",")))])
 }

@@ -28,7 +28,13 @@ pub(super) fn cluster_role(new: &Value, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::required(&path, detail));
     }
     for (index, selector) in selectors.iter().enumerate() {
-        selector::label_selector(selector, &path.index(index), errors);
+        let path = path.index(index);
+        let before = errors.len();
+        selector::label_selector(selector, false, &path, errors);
+        // What is wrong with a selector also keeps it from being one.
+        if errors.len() > before {
+            errors.push(FieldError::invalid(&path, Value::Null, "invalid label selector."));
+        }
     }
 }
 

@@ -12,8 +12,8 @@ pub(super) fn service(new: &Value, errors: &mut Vec<FieldError>) {
     let (group, version) = (text(new, &["spec", "group"]), text(new, &["spec", "version"]));
     let name = text(new, &["metadata", "name"]);
     let required = format!("{version}.{group}");
-    // A name that is no path segment is reported with the metadata.
-    if name != required && meta::names::path_segment(name).is_empty() {
+    // A name that is missing or no path segment is reported with the metadata.
+    if name != required && !name.is_empty() && meta::names::path_segment(name).is_empty() {
         let metadata = ROOT.field("metadata");
         let detail = format!("must be `spec.version+\".\"+spec.group`: {}", meta::go_fmt::quote(&required));
         errors.push(FieldError::invalid(&metadata.field("name"), name, detail));

@@ -2,8 +2,10 @@
 
 use meta::{FieldError, FieldPath, Map, Value};
 
-use super::{ROOT, selector};
+use super::{ROOT, invalid_as, selector};
 use crate::typed::access::{int, list, members, present, text};
+use crate::typed::go_text::in_declared_order;
+use crate::typed::types::meta_struct;
 
 const TEN_MINUTES: i64 = 600;
 
@@ -91,7 +93,9 @@ fn raw_or_requirements(selector: &Value, labels: bool, path: &FieldPath<'_>, err
     for (index, requirement) in requirements.iter().enumerate() {
         let path = requirements_path.index(index);
         if labels {
-            selector::requirement(requirement, true, &path, errors);
+            selector::operator(requirement, true, &path, errors);
+            selector::key(requirement, &path, errors);
+            selector::values(requirement, &path, errors);
             continue;
         }
         if text(requirement, &["key"]).is_empty() {
@@ -105,8 +109,9 @@ fn empty_metadata(new: &Value, allowed: &[&str], detail: &str, errors: &mut Vec<
     let filled =
         members(new, &["metadata"]).any(|(field, value)| !allowed.contains(&field) && !value.is_null());
     if filled {
-        let metadata = new.get("metadata").cloned().unwrap_or_default();
-        errors.push(FieldError::invalid(&ROOT.field("metadata"), metadata, detail));
+        let metadata = new.get("metadata").unwrap_or(&Value::Null);
+        let text = in_declared_order(meta_struct("ObjectMeta"), metadata);
+        errors.push(invalid_as(&ROOT.field("metadata"), text, detail));
     }
 }
 

@@ -8,7 +8,13 @@ use meta::{FieldError, FieldPath, Value};
 use super::each;
 use crate::typed::access::{list, members, text, texts};
 
-pub(super) fn label_selector(selector: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+/// `any_value` lets values of expressions pass that are no label values, for objects that already have such.
+pub(super) fn label_selector(
+    selector: &Value,
+    any_value: bool,
+    path: &FieldPath<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     let labels = path.field("matchLabels");
     for (key, value) in members(selector, &["matchLabels"]) {
         let value = value.as_str().unwrap_or_default();
@@ -17,28 +23,28 @@ pub(super) fn label_selector(selector: &Value, path: &FieldPath<'_>, errors: &mu
     }
     let expressions = path.field("matchExpressions");
     for (index, expression) in list(selector, &["matchExpressions"]).iter().enumerate() {
-        requirement(expression, false, &expressions.index(index), errors);
+        let path = expressions.index(index);
+        operator(expression, false, &path, errors);
+        key(expression, &path, errors);
+        if !any_value {
+            values(expression, &path, errors);
+        }
     }
 }
 
-/// `any_operator` lets operators pass that only newer clients know.
-pub(super) fn requirement(
-    requirement: &Value,
-    any_operator: bool,
-    path: &FieldPath<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let values = texts(requirement, &["values"]);
-    operator(requirement, any_operator, path, errors);
+pub(super) fn key(requirement: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     let key = text(requirement, &["key"]);
     each(errors, &path.field("key"), key, qualified_name(key));
-    let values_path = path.field("values");
-    for (index, value) in values.into_iter().enumerate() {
-        each(errors, &values_path.index(index), value, label_value(value));
+}
+
+pub(super) fn values(requirement: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
+    let path = path.field("values");
+    for (index, value) in texts(requirement, &["values"]).into_iter().enumerate() {
+        each(errors, &path.index(index), value, label_value(value));
     }
 }
 
-/// The operator and whether it goes with the values.
+/// The operator and whether it goes with the values. `any_operator` lets operators pass that only newer clients know.
 pub(super) fn operator(
     requirement: &Value,
     any_operator: bool,

@@ -102,10 +102,8 @@ fn webhook(
         }
     }
     for field in ["namespaceSelector", "objectSelector"] {
-        if let Some(selector) = present(hook, &[field])
-            && !leniency.selectors
-        {
-            selector::label_selector(selector, &path.field(field), errors);
+        if let Some(selector) = present(hook, &[field]) {
+            selector::label_selector(selector, leniency.selectors, &path.field(field), errors);
         }
     }
     if mutating && let Some(policy) = present(hook, &["reinvocationPolicy"]).and_then(Value::as_str) {
@@ -121,7 +119,7 @@ fn selector_errors(hook: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for field in ["namespaceSelector", "objectSelector"] {
         if let Some(selector) = present(hook, &[field]) {
-            selector::label_selector(selector, &ROOT, &mut errors);
+            selector::label_selector(selector, false, &ROOT, &mut errors);
         }
     }
     errors
@@ -220,9 +218,10 @@ impl<'a> Url<'a> {
 }
 
 fn webhook_service(service: &Value, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
-    for field in ["name", "namespace"] {
-        if text(service, &[field]).is_empty() {
-            errors.push(FieldError::required(&path.field(field), ""));
+    // The reference mixes the two up: a missing namespace is reported at the name, and the other way round.
+    for (missing, reported) in [("namespace", "name"), ("name", "namespace")] {
+        if text(service, &[missing]).is_empty() {
+            errors.push(FieldError::required(&path.field(reported), ""));
         }
     }
     port(errors, &path.field("port"), int(service, &["port"]));

@@ -1,0 +1,250 @@
+//! Watches over the wire: every event once, in order, to everybody; nothing skipped in silence.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use testkit::{Answer, Client, Credentials, Crest, Event, Http, MERGE_PATCH, Setup, Watch, revision, soon};
+
+const CREST: &str = env!("CARGO_BIN_EXE_crest");
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn named(name: &str) -> Value {
+    json!({"metadata": {"name": name}})
+}
+
+async fn current(client: &Client) -> u64 {
+    revision(&client.get(CONFIG_MAPS).await.expect(200))
+}
+
+async fn since(client: &Client, start: u64) -> Watch {
+    client.watch(&format!("{CONFIG_MAPS}?resourceVersion={start}")).await
+}
+
+/// Creates, changes and deletes; the last thing it leaves is an object named after it.
+async fn write(client: Client, writer: usize) {
+    for number in 0..15 {
+        let name = format!("w{writer}-{number}");
+        let path = format!("{CONFIG_MAPS}/{name}");
+        client.create(CONFIG_MAPS, &named(&name)).await.expect(201);
+        client.patch(&path, MERGE_PATCH, &json!({"data": {"a": "b"}})).await.expect(200);
+        if number % 2 == 0 {
+            client.delete(&path).await.expect(200);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_sees_everything_once_in_order() {
+    const WRITERS: usize = 6;
+    const WATCHERS: usize = 30;
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    let start = current(&client).await;
+    let writers: Vec<_> = (0..WRITERS).map(|number| tokio::spawn(write(client.apart(), number))).collect();
+    // Some begin before the load, some within it; all from the same version.
+    let mut watchers = Vec::new();
+    for number in 0..WATCHERS {
+        let http = if number % 3 == 0 { Http::One } else { Http::Two };
+        let mut watch = since(&crest.client_as(Credentials::Admin, http), start).await;
+        watchers.push(tokio::spawn(async move { watch.until(|event| event.name() == "end").await }));
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    client.create(CONFIG_MAPS, &named("end")).await.expect(201);
+    let mut seen = Vec::new();
+    for watcher in watchers {
+        seen.push(watcher.await.unwrap());
+    }
+    let first = &seen[0];
+    assert_eq!(first.len(), WRITERS * (15 + 15 + 8) + 1);
+    assert!(first.windows(2).all(|pair| pair[0].revision() < pair[1].revision()));
+    assert!(seen.iter().all(|events| events == first), "all watchers see the same");
+}
+
+#[tokio::test]
+async fn an_object_enters_and_leaves_a_selection() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?labelSelector=tier=gold")).await;
+    let path = format!("{CONFIG_MAPS}/x");
+    let label = |tier: &str| json!({"metadata": {"labels": {"tier": tier}}});
+    client.create(CONFIG_MAPS, &named("x")).await.expect(201);
+    client.patch(&path, MERGE_PATCH, &label("gold")).await.expect(200);
+    client.patch(&path, MERGE_PATCH, &json!({"data": {"a": "b"}})).await.expect(200);
+    let left = client.patch(&path, MERGE_PATCH, &label("silver")).await.expect(200);
+    client.delete(&path).await.expect(200);
+    client
+        .create(CONFIG_MAPS, &json!({"metadata": {"name": "y", "labels": {"tier": "gold"}}}))
+        .await
+        .expect(201);
+
+    let events: Vec<Event> = watch.until(|event| event.name() == "y").await;
+    let shown: Vec<String> = events.iter().map(|event| format!("{} {}", event.kind, event.name())).collect();
+    assert_eq!(shown, ["ADDED x", "MODIFIED x", "DELETED x", "ADDED y"]);
+    assert_eq!(events[2].object["metadata"]["labels"]["tier"], "gold", "what leaves is shown as it was");
+    assert_eq!(events[2].revision(), revision(&left), "with the version of the change that made it leave");
+}
+
+#[tokio::test]
+async fn one_object_and_one_namespace_can_be_watched() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    let start = current(&client).await;
+    client.create("/api/v1/namespaces/kube-system/configmaps", &named("a")).await.expect(201);
+    for name in ["a", "b"] {
+        client.create(CONFIG_MAPS, &named(name)).await.expect(201);
+    }
+    let watched = async |path: &str, count| {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        client.watch(&format!("{path}{joint}resourceVersion={start}")).await.take(count).await
+    };
+    assert_eq!(watched("/api/v1/configmaps", 3).await, ["ADDED a", "ADDED a", "ADDED b"]);
+    assert_eq!(watched(CONFIG_MAPS, 2).await, ["ADDED a", "ADDED b"]);
+    assert_eq!(watched(&format!("{CONFIG_MAPS}?fieldSelector=metadata.name=b"), 1).await, ["ADDED b"]);
+    assert_eq!(watched("/api/v1/configmaps?fieldSelector=metadata.namespace!=default", 1).await, ["ADDED a"]);
+    assert_eq!(watched("/api/v1/watch/namespaces/default/configmaps", 2).await, ["ADDED a", "ADDED b"]);
+}
+
+#[tokio::test]
+async fn a_list_can_be_streamed() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    for name in ["b", "a"] {
+        client.create(CONFIG_MAPS, &named(name)).await.expect(201);
+    }
+    let query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?{query}")).await;
+    assert_eq!(watch.take(2).await, ["ADDED a", "ADDED b"]);
+    let bookmark = watch.event().await;
+    assert_eq!(bookmark.kind, "BOOKMARK");
+    assert_eq!(bookmark.object["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+    assert_eq!(bookmark.revision(), current(&client).await);
+    let c = client.create(CONFIG_MAPS, &named("c")).await.expect(201);
+    let event = watch.event().await;
+    assert_eq!((event.kind.as_str(), &event.object), ("ADDED", &c));
+}
+
+#[tokio::test]
+async fn a_watch_ends_when_asked_and_says_how_far_it_came() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    client.create(CONFIG_MAPS, &named("a")).await.expect(201);
+    let start = current(&client).await;
+    client.create("/api/v1/namespaces", &named("elsewhere")).await.expect(201); // moves the revision
+    let query = format!("resourceVersion={start}&timeoutSeconds=3&allowWatchBookmarks=true");
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?{query}")).await;
+    let mut events = Vec::new();
+    while let Some(event) = watch.next().await {
+        events.push(event);
+    }
+    assert!(!events.is_empty(), "a bookmark comes before the end");
+    assert!(events.iter().all(|event| event.kind == "BOOKMARK" && event.revision() >= start), "{events:?}");
+    assert_eq!(events[0].object["kind"], "ConfigMap");
+    let mut silent = client.watch(&format!("{CONFIG_MAPS}?resourceVersion={start}&timeoutSeconds=1")).await;
+    assert_eq!(silent.next().await, None, "no bookmark for those who did not ask");
+}
+
+/// Writes until the history up to now is given up; returns what a list at this version is answered then.
+async fn expire(client: &Client) -> Answer {
+    let version = revision(&client.create(CONFIG_MAPS, &named("x")).await.expect(201));
+    soon("the end of the history", async {
+        loop {
+            let note = json!({"data": {"now": current(client).await.to_string()}});
+            client.patch(&format!("{CONFIG_MAPS}/x"), MERGE_PATCH, &note).await.expect(200);
+            let query = format!("resourceVersion={version}&resourceVersionMatch=Exact");
+            let list = client.get(&format!("{CONFIG_MAPS}?{query}")).await;
+            if list.code != 200 {
+                return list;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_list_at_a_version_that_is_no_longer_kept_is_refused() {
+    let crest = Setup::new(CREST).with("--etcd-compaction-interval", "1s").start();
+    let client = crest.client();
+    for name in ["a", "b"] {
+        client.create(CONFIG_MAPS, &named(name)).await.expect(201);
+    }
+    let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).await.expect(200);
+    let token = page["metadata"]["continue"].as_str().unwrap();
+    let expired = expire(&client).await;
+    let (code, message) = expired.failure();
+    assert_eq!(code, 410, "{message}");
+    assert_eq!(expired.json()["reason"], "Expired");
+
+    let crest = crest.restart().await; // a page that was read of late is remembered for its reader
+    let client = crest.client();
+    let answer = client.get(&format!("{CONFIG_MAPS}?limit=1&continue={token}")).await;
+    let (code, message) = answer.failure();
+    assert_eq!(code, 410, "{message}");
+    let expected = "The provided continue parameter is too old to display a consistent list result.";
+    assert!(message.starts_with(expected), "{message}");
+    let token = answer.json()["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+    let rest = client.get(&format!("{CONFIG_MAPS}?continue={token}")).await.expect(200);
+    assert_eq!(rest["items"].as_array().map(Vec::len), Some(2), "an inconsistent rest is offered: {rest}");
+}
+
+#[tokio::test]
+async fn a_watch_from_a_version_that_is_no_longer_kept_is_refused() {
+    let crest = Setup::new(CREST).with("--etcd-compaction-interval", "1s").start();
+    let start = current(&crest.client()).await;
+    expire(&crest.client()).await;
+    let crest = crest.restart().await; // what runs remembers more than what is stored
+    let mut watch = since(&crest.client(), start).await;
+    let event = watch.event().await;
+    assert_eq!(event.kind, "ERROR");
+    assert_eq!(
+        (event.object["code"].as_u64(), event.object["reason"].as_str()),
+        (Some(410), Some("Expired"))
+    );
+    assert_eq!(watch.next().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watcher_that_does_not_read_sees_no_gap_and_holds_nobody_up() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    let start = current(&client).await;
+    let mut slow = since(&crest.client_as(Credentials::Admin, Http::One), start).await;
+    let mut quick = since(&client.apart(), start).await;
+    let large = Arc::new("x".repeat(200_000));
+    const COUNT: usize = 80;
+    let writer = tokio::spawn(async move {
+        for number in 0..COUNT {
+            let object =
+                json!({"metadata": {"name": format!("large-{number:03}")}, "data": {"text": *large}});
+            client.create(CONFIG_MAPS, &object).await.expect(201);
+            client.delete(&format!("{CONFIG_MAPS}/large-{number:03}")).await.expect(200);
+        }
+    });
+    let mut all = Vec::new();
+    for _ in 0..COUNT * 2 {
+        all.push(quick.event().await.revision());
+    }
+    writer.await.unwrap();
+    let mut late = Vec::new();
+    while late.len() < all.len() {
+        match slow.next().await {
+            None => break, // cut off: it will list anew
+            Some(event) if event.kind == "ERROR" => break,
+            Some(event) => late.push(event.revision()),
+        }
+    }
+    assert_eq!(late[..], all[..late.len()], "what it sees has no gap");
+}
+
+#[tokio::test]
+async fn events_expire() {
+    let crest = Setup::new(CREST).with("--event-ttl", "1s").start();
+    let client = crest.client();
+    let path = "/api/v1/namespaces/default/events";
+    let mut watch = client.watch(path).await;
+    let event = json!({"metadata": {"name": "e"}, "involvedObject": {"kind": "ConfigMap", "name": "x", "namespace": "default"}});
+    client.create(path, &event).await.expect(201);
+    assert_eq!(watch.take(2).await, ["ADDED e", "DELETED e"]);
+    assert_eq!(client.get(&format!("{path}/e")).await.code, 404);
+}

@@ -1,0 +1,69 @@
+//! For tests only: the real `crest` in a process of its own, and clients to speak to it.
+//!
+//! [`Crest`] starts the program on a free port with a folder of its own, waits until it says that it serves,
+//! and leaves nothing behind: no process, no file. [`Client`] speaks to it over HTTP/2 or HTTP/1.1 and shows
+//! what was really on the wire; [`Kubectl`] runs the stock command line against it.
+//!
+//! Nothing here sleeps to wait for a state. What has not happened within [`PATIENCE`] fails the test.
+
+mod client;
+mod crest;
+mod kubectl;
+mod process;
+mod steady;
+mod watch;
+
+use std::future::Future;
+use std::time::Duration;
+
+pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Unanswered};
+pub use crest::{Credentials, Crest, Setup};
+pub use kubectl::{Kubectl, Ran};
+pub use process::Ended;
+pub use steady::steady;
+pub use watch::{Event, Watch, revision};
+
+/// Bound: how long a test waits for something that is about to happen. Generous: build machines are busy.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Waits for what must happen, but not for ever.
+pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let outcome = tokio::time::timeout(PATIENCE, future).await;
+    outcome.unwrap_or_else(|_| panic!("{what}: nothing came within {PATIENCE:?}"))
+}
+
+/// The definition of the CRD guide, without comments.
+pub const CRONTAB_DEFINITION: &str = r"apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: crontabs.stable.example.com
+spec:
+  group: stable.example.com
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              properties:
+                cronSpec:
+                  type: string
+                image:
+                  type: string
+                replicas:
+                  type: integer
+  scope: Namespaced
+  names:
+    plural: crontabs
+    singular: crontab
+    kind: CronTab
+    shortNames:
+    - ct
+";
+
+/// Where the objects of [`CRONTAB_DEFINITION`] are, in the namespace `default`.
+pub const CRONTABS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
