@@ -23,6 +23,8 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     pub form: Form,
     pub cache: Arc<Cache>,
+    /// What this version lets clients select by, besides name and namespace.
+    pub fields: FieldPaths,
     /// The version that objects are stored in, with its group.
     pub storage_api_version: Text,
     pub source: Source,
@@ -185,10 +187,6 @@ impl Resource {
     /// Whether its objects live in namespaces, as the validation of metadata asks it.
     pub fn namespace_rule(&self) -> NamespaceRule {
         if self.namespaced { NamespaceRule::Required } else { NamespaceRule::Forbidden }
-    }
-
-    pub fn fields(&self) -> &FieldPaths {
-        &self.cache.fields
     }
 
     /// Upstream: apiserver/pkg/endpoints/discovery/storageversionhash.go, v1.36.
