@@ -57,7 +57,9 @@ fn memory(written: &Value) {
     });
     if let (Some(unused), Some(used)) = (unused, used) {
         let bytes = json::to_vec(written).len();
-        println!("memory of a schema of {bytes} bytes: {unused} bytes unused, {used} bytes with its rules compiled");
+        println!(
+            "memory of a schema of {bytes} bytes: {unused} bytes unused, {used} bytes with its rules compiled"
+        );
     }
 }
 

@@ -17,7 +17,6 @@ pub mod formats;
 pub mod ownership;
 pub mod parse;
 pub mod pattern;
-pub mod rules;
 pub mod scale;
 pub mod structural;
 pub mod typed;
@@ -32,7 +31,6 @@ mod list_type;
 mod prune;
 mod ratchet;
 mod rules;
-pub mod scale;
 mod shape;
 mod validate;
 
