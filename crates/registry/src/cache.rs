@@ -143,7 +143,8 @@ pub struct Snapshot {
 pub struct Cache {
     /// All keys of the resource start with this.
     pub prefix: Bytes,
-    pub fields: FieldPaths,
+    /// Lock order: never taken while `state` is held.
+    fields: RwLock<Arc<FieldPaths>>,
     state: RwLock<State>,
     changed: Arc<Notify>,
     /// The resource is no longer served: nothing will come any more.
@@ -184,7 +185,7 @@ impl Cache {
     pub(crate) fn new(prefix: Bytes, fields: FieldPaths) -> Self {
         Cache {
             prefix,
-            fields,
+            fields: RwLock::new(Arc::new(fields)),
             state: RwLock::new(State {
                 phase: Phase::Cold,
                 objects: OrdMap::new(),
@@ -199,6 +200,30 @@ impl Cache {
             closed: AtomicBool::new(false),
             loaded: tokio::sync::OnceCell::new(),
         }
+    }
+
+    /// The fields that objects are read for when they enter.
+    pub(crate) fn fields(&self) -> Arc<FieldPaths> {
+        self.fields.read().clone()
+    }
+
+    /// From now on objects are read for these fields, and those that are here already are read again. Watchers
+    /// and older states go on with what they have: an object finds a field that it was not read for, too.
+    pub(crate) fn select_by(&self, fields: &FieldPaths) {
+        let changed = {
+            let mut current = self.fields.write();
+            if **current == *fields {
+                return;
+            }
+            *current = Arc::new(fields.clone());
+            current.clone()
+        };
+        let mut state = self.state.write();
+        let reread = |(key, entry): (&Text, &Entry)| {
+            let object = Arc::new(entry.object.with_fields(&changed));
+            (key.clone(), Entry { object, label_bits: entry.label_bits })
+        };
+        state.objects = state.objects.iter().map(reread).collect();
     }
 
     /// The current object, which the caller knows to be fresh enough.
@@ -307,6 +332,7 @@ impl Cache {
 
     /// Takes the objects read at `revision` and applies what happened since.
     pub(crate) fn finish_loading(&self, objects: Objects, revision: Revision) {
+        let fields = self.fields();
         let mut state = self.state.write();
         state.objects = objects;
         state.revision = revision;
@@ -314,7 +340,7 @@ impl Cache {
         let phase = std::mem::replace(&mut state.phase, Phase::Ready);
         if let Phase::Loading(waiting) = phase {
             for batch in waiting.iter().filter(|batch| batch.revision > revision) {
-                state.apply(batch, &self.prefix, &self.fields);
+                state.apply(batch, &self.prefix, &fields);
             }
         }
     }
@@ -322,6 +348,7 @@ impl Cache {
     /// Applies one batch of changes, of which only those of this resource are taken.
     pub(crate) fn apply(&self, batch: &store::EventBatch) {
         {
+            let fields = self.fields();
             let mut state = self.state.write();
             match &mut state.phase {
                 Phase::Cold => return,
@@ -329,7 +356,7 @@ impl Cache {
                     waiting.push(batch.clone());
                     return;
                 }
-                Phase::Ready => state.apply(batch, &self.prefix, &self.fields),
+                Phase::Ready => state.apply(batch, &self.prefix, &fields),
             }
         }
         self.changed.notify_waiters();
@@ -341,7 +368,7 @@ impl State {
         self.ring_start + self.ring.len() as u64
     }
 
-    fn apply(&mut self, batch: &store::EventBatch, prefix: &Bytes, fields: &FieldPaths) {
+    fn apply(&mut self, batch: &store::EventBatch, prefix: &Bytes, fields: &Arc<FieldPaths>) {
         for event in batch.events.iter().filter(|event| event.kv.key.starts_with(prefix)) {
             let Ok(key) = std::str::from_utf8(&event.kv.key[prefix.len()..]) else {
                 continue; // no writer of ours makes such a key

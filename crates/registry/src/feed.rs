@@ -41,8 +41,10 @@ impl Feed {
     }
 
     pub(crate) fn cache(&self, prefix: Bytes, fields: &FieldPaths) -> Arc<Cache> {
-        if let Some(cache) = self.caches.read().get(&prefix) {
-            return cache.clone();
+        let known = self.caches.read().get(&prefix).cloned();
+        if let Some(cache) = known {
+            cache.select_by(fields);
+            return cache;
         }
         let mut caches = self.caches.write();
         caches.entry(prefix.clone()).or_insert_with(|| Arc::new(Cache::new(prefix, fields.clone()))).clone()

@@ -181,7 +181,7 @@ impl Watcher {
 
     fn event(&self, event: &store::Event, revision: Revision) -> Result<Arc<Event>, Error> {
         let object = |text: &[u8], revision| {
-            Object::new(text, revision, &self.cache.fields).map(Arc::new).ok_or(Error::Unreadable)
+            Object::new(text, revision, &self.cache.fields()).map(Arc::new).ok_or(Error::Unreadable)
         };
         let previous = match &event.previous {
             Some(kv) => Some(object(&kv.value, kv.mod_revision)?),

@@ -83,7 +83,8 @@ fn describe(
         namespaced: described.namespaced,
         verbs: described.verbs.to_vec(),
         subresources: described.subresources.iter().map(|sub| subresource(described, sub)).collect(),
-        cache: registry.cache(storage_group, described.plural, &selectable(described)),
+        cache: registry.cache(storage_group, described.plural, &selectable_in_any(storage_group, described)),
+        fields: selectable(described),
         storage_api_version: self::api_version(storage_group, described.version()).into(),
         source: Source::Builtin,
         deprecation: None,
@@ -117,6 +118,21 @@ fn subresource(resource: &typed::BuiltinResource, sub: &typed::Subresource) -> S
         meta::gvk::Gvk::new(group, "v1", kind)
     });
     Subresource { name: sub.name.into(), kind, verbs: sub.verbs.to_vec() }
+}
+
+/// The fields of all resources that share a store, as the two groups of events do.
+fn selectable_in_any(storage_group: &str, resource: &typed::BuiltinResource) -> FieldPaths {
+    let mut all = FieldPaths::default();
+    let shares = |other: &&typed::BuiltinResource| {
+        other.plural == resource.plural
+            && other.storage.map_or(other.group, |(group, _)| group) == storage_group
+    };
+    for field in typed::resources().iter().filter(shares).flat_map(|resource| selectable(resource).0) {
+        if all.find(&field.label).is_none() {
+            all.0.push(field);
+        }
+    }
+    all
 }
 
 fn selectable(resource: &typed::BuiltinResource) -> FieldPaths {

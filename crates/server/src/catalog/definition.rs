@@ -58,6 +58,12 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
     let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
     let schemas: Arc<[_]> = schemas.collect();
     let replicas: Arc<[ReplicasPath]> = compiled.iter().map(Compiled::replicas).collect();
+    let cache = registry.cache(
+        text(definition, &["spec", "group"]),
+        text(definition, &["status", "acceptedNames", "plural"]),
+        &selectable_in_any(definition),
+    );
+    let kin = Kin { versions: &versions, replicas: &replicas, cache: &cache };
     // A definition that never changed, in one version, has shaped all its objects itself.
     let unchanged = compiled.len() == 1 && meta::Meta::of(definition).generation() == 1;
     let served = compiled.iter().filter(|version| flag(version.written, "served"));
@@ -67,14 +73,7 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         } else {
             Reads::Shaped { description: next_description(), schemas: schemas.clone() }
         };
-        describe(
-            registry,
-            definitions,
-            definition,
-            version,
-            &Kin { versions: &versions, replicas: &replicas },
-            reads,
-        )
+        describe(definitions, definition, version, &kin, reads)
     };
     served.map(describe).collect()
 }
@@ -97,6 +96,7 @@ struct Compiled<'a> {
 struct Kin<'a> {
     versions: &'a Arc<[VersionOwnership]>,
     replicas: &'a Arc<[ReplicasPath]>,
+    cache: &'a Arc<Cache>,
 }
 
 impl Compiled<'_> {
@@ -146,7 +146,6 @@ fn preserves_unknown(definition: &Value) -> bool {
 }
 
 fn describe(
-    registry: &Registry,
     definitions: &Arc<Cache>,
     definition: &Value,
     version: &Compiled<'_>,
@@ -157,7 +156,6 @@ fn describe(
     let status = version.written.at(&["subresources", "status"]).is_some();
     let scale = version.scale();
     let names = accepted_names(definition);
-    let fields = selectable(version.written);
     let subresources = subresources(status, scale.is_some());
     let form = CustomForm {
         schema: version.schema.clone(),
@@ -175,7 +173,8 @@ fn describe(
     Resource {
         group: group.into(),
         version: text(version.written, &["name"]).into(),
-        cache: registry.cache(group, &names.plural, &fields),
+        cache: kin.cache.clone(),
+        fields: selectable(version.written),
         namespaced: text(definition, &["spec", "scope"]) == "Namespaced",
         verbs: VERBS.to_vec(),
         subresources,
@@ -228,6 +227,17 @@ fn subresources(status: bool, scale: bool) -> Vec<Subresource> {
         subresources.push(Subresource { name: "scale".into(), kind, verbs: SUBRESOURCE_VERBS.to_vec() });
     }
     subresources
+}
+
+/// The fields that any version offers to selectors.
+fn selectable_in_any(definition: &Value) -> FieldPaths {
+    let mut all = FieldPaths::default();
+    for field in versions(definition).iter().flat_map(|version| selectable(version).0) {
+        if all.find(&field.label).is_none() {
+            all.0.push(field);
+        }
+    }
+    all
 }
 
 /// The fields that a version offers to selectors.

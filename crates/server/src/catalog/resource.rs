@@ -8,7 +8,6 @@ use meta::json_path::JsonPath;
 use meta::object::NamespaceRule;
 use meta::{Text, Value};
 use registry::{Cache, FieldPaths};
-use sha2::{Digest, Sha256};
 
 use super::form::Form;
 
@@ -23,6 +22,8 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     pub form: Form,
     pub cache: Arc<Cache>,
+    /// What this version lets clients select by, besides name and namespace.
+    pub fields: FieldPaths,
     /// The version that objects are stored in, with its group.
     pub storage_api_version: Text,
     pub source: Source,
@@ -187,17 +188,14 @@ impl Resource {
         if self.namespaced { NamespaceRule::Required } else { NamespaceRule::Forbidden }
     }
 
-    pub fn fields(&self) -> &FieldPaths {
-        &self.cache.fields
-    }
-
-    /// Upstream: apiserver/pkg/endpoints/discovery/storageversionhash.go, v1.36.
-    pub fn storage_version_hash(&self) -> String {
-        use base64::Engine;
-        let storage = &self.storage_api_version;
-        let group_version =
-            if storage.contains('/') { storage.clone() } else { format!("/{storage}").into() };
-        let digest = Sha256::digest(format!("{group_version}/{}", self.names.kind));
-        base64::engine::general_purpose::STANDARD.encode(&digest[..8])
+    /// Tells clients whether stored objects have changed their form; nothing for kinds that are not stored.
+    pub fn storage_version_hash(&self) -> Option<String> {
+        match &self.form {
+            Form::Builtin(form) => form.resource.storage_version_hash(),
+            Form::Custom(_) => {
+                let (group, version) = self.storage_api_version.split_once('/').unwrap_or_default();
+                Some(schema::typed::storage_version_hash(group, version, &self.names.kind))
+            }
+        }
     }
 }
