@@ -46,6 +46,10 @@ pub(crate) fn answer(
             None => Ok(respond::page_not_found()),
         },
         ["apis", group, version] => group_version(catalog, group, version, asked),
+        ["openapi", "v2"] => {
+            let document = openapi::whole(catalog);
+            Ok(respond::document(document, "application/json", asked.known_tag(), asked.gzip))
+        }
         ["openapi", "v3"] => {
             let document = openapi::root(catalog);
             Ok(respond::document(&document, "text/plain; charset=utf-8", asked.known_tag(), asked.gzip))
@@ -159,7 +163,7 @@ fn root_paths(catalog: &Catalog) -> Bytes {
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}", version.group_version())));
     }
-    for path in ["/healthz", "/livez", "/metrics", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"] {
+    for path in ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"] {
         paths.push(path.to_owned());
     }
     paths.sort();
