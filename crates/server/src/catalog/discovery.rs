@@ -20,6 +20,7 @@ pub struct Documents {
     aggregated_groups: OnceLock<Document>,
     group_list: OnceLock<Bytes>,
     pub(super) openapi_v2: OnceLock<Document>,
+    pub(super) openapi_v2_binary: OnceLock<Document>,
 }
 
 /// Documents about one version of a group.

@@ -6,12 +6,12 @@
 //!
 //! Upstream: kube-openapi/pkg/{handler,handler3}, apiextensions-apiserver/pkg/controller/openapi{,v3}, v1.36.
 
+mod binary;
 mod builtin;
 mod parameters;
 mod paths;
 mod schemas;
 
-use bytes::Bytes;
 use meta::{Map, Text, Value, wire::json};
 use sha2::{Digest, Sha512};
 
@@ -42,18 +42,54 @@ impl Dialect {
 /// The list of documents of OpenAPI v3.
 pub fn root(catalog: &Catalog) -> Document {
     let mut paths = Map::new();
+    let mut add = |path: String, hash: &str| {
+        let url = format!("/openapi/v3/{path}?hash={hash}");
+        paths.insert(path, object([("serverRelativeURL", url.into())]));
+    };
     for group in catalog.groups() {
         for version in &group.versions {
-            let path = if group.name.is_empty() {
-                format!("api/{}", version.version)
-            } else {
-                format!("apis/{}", version.group_version())
-            };
-            let url = format!("/openapi/v3/{path}?hash={}", hash(version));
-            paths.insert(path, object([("serverRelativeURL", url.into())]));
+            add(path_of(version), hash(version));
         }
     }
+    for path in plain_paths(catalog) {
+        let document = plain(&path);
+        add(path, &document.etag);
+    }
     Document::new(json::to_vec(&object([("paths", Value::Object(paths))])))
+}
+
+/// Where the document of a version is, below `/openapi/v3/`.
+pub fn path_of(version: &GroupVersion) -> String {
+    if version.group.is_empty() {
+        format!("api/{}", version.version)
+    } else {
+        format!("apis/{}", version.group_version())
+    }
+}
+
+/// The documents about paths that are no resources.
+fn plain_paths(catalog: &Catalog) -> impl Iterator<Item = String> {
+    let named = catalog.groups().filter(|group| group.builtin && !group.name.is_empty());
+    let groups = named.map(|group| format!("apis/{}", group.name));
+    ["api", "apis", "version"].into_iter().map(str::to_owned).chain(groups)
+}
+
+/// A document of OpenAPI v3 about a path that is no resource.
+pub fn about_path(catalog: &Catalog, path: &str) -> Option<Document> {
+    plain_paths(catalog).any(|known| known == path).then(|| plain(path))
+}
+
+fn plain(path: &str) -> Document {
+    let response = object([("description", "OK".into())]);
+    let denied = object([("description", "Unauthorized".into())]);
+    let get = object([("responses", object([("200", response), ("401", denied)]))]);
+    let served = [(format!("/{path}/"), object([("get", get)]))].into_iter().collect::<Map>();
+    let info = object([("title", "Kubernetes".into()), ("version", KUBERNETES_VERSION.into())]);
+    Document::new(json::to_vec(&object([
+        ("info", info),
+        ("openapi", "3.0.0".into()),
+        ("paths", Value::Object(served)),
+    ])))
 }
 
 /// A hash of everything that a version's document is made from.
@@ -137,55 +173,79 @@ fn add_definitions(resource: &Resource, dialect: Dialect, definitions: &mut Defi
     }
 }
 
-/// OpenAPI v2 of everything.
+/// OpenAPI v2 of everything, in JSON.
 pub fn whole(catalog: &Catalog) -> &Document {
     catalog.documents.openapi_v2.get_or_init(|| {
-        let mut definitions = Definitions::new(Dialect::V2);
-        definitions.add_common();
-        let common = std::mem::take(&mut definitions.found);
-        let mut text = Joined::default();
-        let mut known: std::collections::HashSet<String> = common.keys().map(str::to_owned).collect();
-        text.add(&Parts { paths: Map::new(), definitions: common });
-        for version in catalog.groups().flat_map(|group| &group.versions) {
-            let mut parts = parts(version, Dialect::V2);
-            parts.definitions.retain(|name, _| known.insert(name.to_owned()));
-            text.add(&parts);
+        let (mut paths, mut definitions) = (Vec::new(), Vec::new());
+        each_part(catalog, |parts| {
+            add_members(&parts.paths, &mut paths);
+            add_members(&parts.definitions, &mut definitions);
+        });
+        let mut text = Vec::with_capacity(paths.len() + definitions.len() + (1 << 16));
+        text.push(b'{');
+        add_members(&frame(), &mut text);
+        for (key, members) in [("definitions", &definitions), ("paths", &paths)] {
+            text.push(b',');
+            json::encode_str(key, &mut text);
+            text.extend_from_slice(b":{");
+            text.extend_from_slice(members);
+            text.push(b'}');
         }
-        Document::new(text.finish())
+        text.push(b'}');
+        Document::new(text)
     })
 }
 
-/// The text of a joined document, piece by piece: the tree of a large one is never in memory as a whole.
-#[derive(Default)]
-struct Joined {
-    paths: Vec<u8>,
-    definitions: Vec<u8>,
+/// OpenAPI v2 of everything, in protobuf.
+pub fn whole_binary(catalog: &Catalog) -> &Document {
+    catalog.documents.openapi_v2_binary.get_or_init(|| {
+        let mut message = Vec::new();
+        binary::document(&frame(), &mut message);
+        each_part(catalog, |parts| {
+            binary::add_named(binary::Part::Paths, parts.paths, &mut message);
+            binary::add_named(binary::Part::Definitions, parts.definitions, &mut message);
+        });
+        Document::new(message)
+    })
 }
 
-impl Joined {
-    fn add(&mut self, parts: &Parts) {
-        add_members(&parts.paths, &mut self.paths);
-        add_members(&parts.definitions, &mut self.definitions);
-    }
+/// What stands once in a document of OpenAPI v2.
+fn frame() -> Map {
+    let token = object([
+        ("description", "Bearer Token authentication".into()),
+        ("in", "header".into()),
+        ("name", "authorization".into()),
+        ("type", "apiKey".into()),
+    ]);
+    let info = object([("title", "Kubernetes".into()), ("version", KUBERNETES_VERSION.into())]);
+    let members = [
+        ("info", info),
+        ("parameters", paths::shared()),
+        ("security", vec![object([("BearerToken", Vec::new().into())])].into()),
+        ("securityDefinitions", object([("BearerToken", token)])),
+        ("swagger", "2.0".into()),
+    ];
+    members.into_iter().collect()
+}
 
-    fn finish(self) -> Bytes {
-        let info = object([("title", "Kubernetes".into()), ("version", KUBERNETES_VERSION.into())]);
-        let mut text = br#"{"swagger":"2.0","info":"#.to_vec();
-        json::encode(&info, &mut text);
-        text.extend_from_slice(br#","paths":{"#);
-        text.extend_from_slice(&self.paths);
-        text.extend_from_slice(br#"},"definitions":{"#);
-        text.extend_from_slice(&self.definitions);
-        text.extend_from_slice(br#"},"parameters":"#);
-        json::encode(&paths::shared(), &mut text);
-        text.extend_from_slice(br#","securityDefinitions":{"BearerToken":{"description":"Bearer Token authentication","type":"apiKey","name":"authorization","in":"header"}},"security":[{"BearerToken":[]}]}"#);
-        text.into()
+/// Gives what each version of a group adds, definitions only once. The tree of all is never in memory as a
+/// whole.
+fn each_part(catalog: &Catalog, mut add: impl FnMut(Parts)) {
+    let mut definitions = Definitions::new(Dialect::V2);
+    definitions.add_common();
+    let common = definitions.found;
+    let mut known: std::collections::HashSet<String> = common.keys().map(str::to_owned).collect();
+    add(Parts { paths: Map::new(), definitions: common });
+    for version in catalog.groups().flat_map(|group| &group.versions) {
+        let mut parts = parts(version, Dialect::V2);
+        parts.definitions.retain(|name, _| known.insert(name.to_owned()));
+        add(parts);
     }
 }
 
 fn add_members(members: &Map, text: &mut Vec<u8>) {
     for (key, value) in members.iter() {
-        if !text.is_empty() {
+        if !matches!(text.last(), None | Some(b'{')) {
             text.push(b',');
         }
         json::encode_str(key, text);
