@@ -279,7 +279,7 @@ async fn figure(client: &Client, name: &str, labels: &[&str]) -> Option<f64> {
 }
 
 #[tokio::test]
-async fn metrics_count_requests() {
+async fn metrics_count_requests_and_watches() {
     let crest = Crest::start(CREST);
     let client = crest.client();
     for name in ["one", "two"] {
@@ -287,6 +287,10 @@ async fn metrics_count_requests() {
     }
     let labels = [r#"verb="POST""#, r#"resource="configmaps""#, r#"code="201""#];
     assert_eq!(figure(&client, "apiserver_request_total", &labels).await, Some(2.0));
+    assert_eq!(figure(&client, "apiserver_longrunning_requests", &[]).await, Some(0.0));
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?resourceVersion=0")).await;
+    watch.take(2).await;
+    assert_eq!(figure(&client, "apiserver_longrunning_requests", &[]).await, Some(1.0));
     let labels = [r#"verb="POST""#, r#"resource="configmaps""#, r#"le="+Inf""#];
     assert_eq!(figure(&client, "apiserver_request_duration_seconds_bucket", &labels).await, Some(2.0));
 }

@@ -9,6 +9,7 @@
 //! A cache is cold until somebody asks for its resource; a definition that nobody uses costs nothing.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -23,7 +24,7 @@ use crate::object::{FieldPaths, Object};
 /// Bound: changes kept in the ring of one resource.
 const RING_EVENTS: usize = 8192;
 /// Bound: bytes of replaced and removed objects that the ring of one resource keeps alive.
-const RING_BYTES: usize = 16 << 20;
+const RING_BYTES: usize = 4 << 20;
 /// Bound: older states kept for lists that are read page by page.
 const PAGING_SNAPSHOTS: usize = 8;
 
@@ -146,6 +147,8 @@ pub struct Cache {
     fields: RwLock<Arc<FieldPaths>>,
     state: RwLock<State>,
     changed: Arc<Notify>,
+    /// The resource is no longer served: nothing will come any more.
+    closed: AtomicBool,
     pub(crate) loaded: tokio::sync::OnceCell<()>,
 }
 
@@ -194,6 +197,7 @@ impl Cache {
                 paging: VecDeque::new(),
             }),
             changed: Arc::new(Notify::new()),
+            closed: AtomicBool::new(false),
             loaded: tokio::sync::OnceCell::new(),
         }
     }
@@ -297,6 +301,16 @@ impl Cache {
     /// Resolves at the next change. To miss none, call it before looking.
     pub fn changed(&self) -> tokio::sync::futures::OwnedNotified {
         self.changed.clone().notified_owned()
+    }
+
+    /// Ends the watches on it, once they have seen what is in the ring.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// The change that a write at `revision` made to `key`, if the ring still has it.

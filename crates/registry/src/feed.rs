@@ -52,6 +52,7 @@ impl Feed {
 
     pub(crate) fn forget(&self, cache: &Cache) {
         self.caches.write().remove(&cache.prefix);
+        cache.close();
     }
 
     pub(crate) fn applied(&self) -> Revision {

@@ -47,6 +47,9 @@ pub enum Error {
     TooLarge { limit: usize },
     #[error("a stored object cannot be read")]
     Unreadable,
+    /// The resource is no longer served: its watches end.
+    #[error("the resource is gone")]
+    Gone,
     #[error("the store failed")]
     Store(#[source] store::Error),
 }
@@ -93,7 +96,7 @@ impl Registry {
         self.feed.cache(resource_prefix(group, resource), fields)
     }
 
-    /// Drops the cache of a resource that is no longer served.
+    /// Drops the cache of a resource that is no longer served, and ends the watches on it.
     pub fn forget(&self, cache: &Cache) {
         self.feed.forget(cache);
     }

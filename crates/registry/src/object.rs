@@ -318,7 +318,8 @@ mod tests {
             label: label.into(),
             path: label.split('.').map(Text::from).collect(),
         };
-        let object = object(r#"{"apiVersion":"g/v1","kind":"A","metadata":{"name":"n"},"spec":{"a":"x\"y","b":7}}"#);
+        let object =
+            object(r#"{"apiVersion":"g/v1","kind":"A","metadata":{"name":"n"},"spec":{"a":"x\"y","b":7}}"#);
         let known = object.with_fields(&Arc::new(FieldPaths(vec![field("spec.a")])));
         for object in [&object, &known] {
             assert!(object.field_is(&field("spec.a"), "x\"y"));

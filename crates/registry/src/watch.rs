@@ -115,6 +115,9 @@ impl Watcher {
                     match self.cache.tail(*cursor, BATCH_EVENTS) {
                         Tail::Events(events) if events.is_empty() => {
                             self.seen = self.seen.max(applied);
+                            if self.cache.is_closed() {
+                                return Poll::Ready(Err(Error::Gone));
+                            }
                             ready!(changed.as_mut().poll(cx));
                             *waiting = None;
                         }

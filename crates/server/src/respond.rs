@@ -29,7 +29,7 @@ use crate::verbs::{Answer, ListAnswer, table};
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Bound: bytes of a list that are encoded at once.
-const LIST_CHUNK_BYTES: usize = 128 * 1024;
+const LIST_CHUNK_BYTES: usize = 32 * 1024;
 /// Answers from this size on are compressed for clients that want it, as in the reference.
 const GZIP_MIN_BYTES: usize = 128 * 1024;
 /// Fast rather than small: the wire is usually a local one.

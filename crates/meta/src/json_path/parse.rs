@@ -155,7 +155,8 @@ impl<'a> Parser<'a> {
         let text = self.take(end + 1);
         let text = &text[1..end];
         if text.contains(',') {
-            let parts = text.split(',').map(|part| inner(&format!("[{}]", part.trim_matches(' ')), self.depth));
+            let parts =
+                text.split(',').map(|part| inner(&format!("[{}]", part.trim_matches(' ')), self.depth));
             steps.push(Step::Union(parts.collect::<Result<_>>()?));
         } else if let Some(key) = key(text) {
             steps.extend(inner(&format!(".{key}"), self.depth)?);
@@ -270,7 +271,9 @@ fn unquote(text: &str, quote: char) -> Result<String> {
         }
         let escape = rest.next().ok_or(ParseError("invalid syntax"))?;
         match escape {
-            'x' => out.push(u8::try_from(digits(&mut rest, 2, 16)?).map_err(|_| ParseError("invalid syntax"))?),
+            'x' => {
+                out.push(u8::try_from(digits(&mut rest, 2, 16)?).map_err(|_| ParseError("invalid syntax"))?)
+            }
             '0'..='7' => {
                 let first = escape.to_digit(8).unwrap_or_default();
                 let code = first * 64 + digits(&mut rest, 2, 8)?;

@@ -124,7 +124,8 @@ fn subresource(resource: &typed::BuiltinResource, sub: &typed::Subresource) -> S
 fn selectable_in_any(storage_group: &str, resource: &typed::BuiltinResource) -> FieldPaths {
     let mut all = FieldPaths::default();
     let shares = |other: &&typed::BuiltinResource| {
-        other.plural == resource.plural && other.storage.map_or(other.group, |(group, _)| group) == storage_group
+        other.plural == resource.plural
+            && other.storage.map_or(other.group, |(group, _)| group) == storage_group
     };
     for field in typed::resources().iter().filter(shares).flat_map(|resource| selectable(resource).0) {
         if all.find(&field.label).is_none() {

@@ -199,10 +199,12 @@ fn resource_value(resource: &Resource) -> Value {
         ("namespaced", resource.namespaced.into()),
         ("kind", resource.names.kind.clone().into()),
         ("verbs", texts(&resource.verbs)),
-        ("storageVersionHash", resource.storage_version_hash().into()),
     ]
     .into_iter()
     .collect();
+    if let Some(hash) = resource.storage_version_hash() {
+        value.insert("storageVersionHash", hash);
+    }
     insert_names(resource, &mut value);
     Value::Object(value)
 }

@@ -13,7 +13,8 @@ use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
 use registry::Object;
 use schema::apply::{
-    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ReplicasPath, ResetFields, TypeRef, Versions, apply, track_update,
+    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ReplicasPath, ResetFields, TypeRef, Versions, apply,
+    track_update,
 };
 use schema::scale::ScalePaths;
 use schema::typed;
@@ -379,7 +380,7 @@ impl Form {
                     return errors;
                 }
                 let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
-                form.check("", object, None, &mut errors);
+                form.check(call, object, None, &mut errors);
                 errors
             }
         }
@@ -404,7 +405,7 @@ impl Form {
                 let wrong_type = validate_type(&call.resource, new);
                 if wrong_type.is_empty() {
                     errors.extend(validate_object_meta_update(metadata, before, &path));
-                    form.check(subresource, new, Some(old), &mut errors);
+                    form.check(call, new, Some(old), &mut errors);
                 }
                 errors.extend(wrong_type);
             }
@@ -568,13 +569,15 @@ impl CustomForm {
         }
     }
 
-    /// Everything that the schema finds wrong.
-    fn check(&self, subresource: &str, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    /// Everything that the schema and its rules find wrong. What they forgive is a warning.
+    fn check(&self, call: &Call, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
         let Some(schema) = &self.schema else { return };
-        errors.extend(match (subresource, old) {
+        let found = match (call.target().subresource.as_str(), old) {
             ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
             _ => schema.validate(new, old, self.scale.as_ref()),
-        });
+        };
+        errors.extend(found.errors);
+        found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
     }
 
     fn decode(

@@ -8,7 +8,6 @@ use meta::json_path::JsonPath;
 use meta::object::NamespaceRule;
 use meta::{Text, Value};
 use registry::{Cache, FieldPaths};
-use sha2::{Digest, Sha256};
 
 use super::form::Form;
 
@@ -191,13 +190,14 @@ impl Resource {
         if self.namespaced { NamespaceRule::Required } else { NamespaceRule::Forbidden }
     }
 
-    /// Upstream: apiserver/pkg/endpoints/discovery/storageversionhash.go, v1.36.
-    pub fn storage_version_hash(&self) -> String {
-        use base64::Engine;
-        let storage = &self.storage_api_version;
-        let group_version =
-            if storage.contains('/') { storage.clone() } else { format!("/{storage}").into() };
-        let digest = Sha256::digest(format!("{group_version}/{}", self.names.kind));
-        base64::engine::general_purpose::STANDARD.encode(&digest[..8])
+    /// Tells clients whether stored objects have changed their form; nothing for kinds that are not stored.
+    pub fn storage_version_hash(&self) -> Option<String> {
+        match &self.form {
+            Form::Builtin(form) => form.resource.storage_version_hash(),
+            Form::Custom(_) => {
+                let (group, version) = self.storage_api_version.split_once('/').unwrap_or_default();
+                Some(schema::typed::storage_version_hash(group, version, &self.names.kind))
+            }
+        }
     }
 }

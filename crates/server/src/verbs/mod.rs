@@ -141,21 +141,22 @@ async fn dispatch(call: Call) -> Result<Answer, Status> {
     }
     let target = call.target();
     if !target.subresource.is_empty() {
-        return run_subresource(&call).await;
+        return Box::pin(run_subresource(&call)).await;
     }
     let builtin = call.resource.is_builtin();
     let named = target.name_from_path;
     match (call.info.verb, named) {
         ("get", _) => get::run(&call).await,
         ("list", _) => list::run(&call).await,
-        ("watch", _) => watch::run(&call).await,
-        ("create", named) if !(builtin && named) => create::run(&call).await,
-        ("update", true) => update::run(&call).await,
-        ("patch", true) => patch::run(&call).await,
+        // The futures of these are large; in a box they do not make those of reads large too.
+        ("watch", _) => Box::pin(watch::run(&call)).await,
+        ("create", named) if !(builtin && named) => Box::pin(create::run(&call)).await,
+        ("update", true) => Box::pin(update::run(&call)).await,
+        ("patch", true) => Box::pin(patch::run(&call)).await,
         ("update" | "patch", false) if !builtin => Err(Status::bad_request("name must be provided")),
-        ("delete", true) => delete::run(&call).await,
+        ("delete", true) => Box::pin(delete::run(&call)).await,
         ("deletecollection", false) if call.resource.allows("deletecollection") => {
-            delete_collection::run(&call).await
+            Box::pin(delete_collection::run(&call)).await
         }
         _ => Err(method_not_allowed()),
     }
@@ -265,7 +266,7 @@ pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
         ),
         registry::Error::Future { current } => too_large_version(*current, *current),
         registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
-        registry::Error::Unreadable | registry::Error::Store(_) => {
+        registry::Error::Unreadable | registry::Error::Gone | registry::Error::Store(_) => {
             tracing::error!(error = error as &dyn std::error::Error, path = call.info.path, "storage failed");
             Status::internal_error("the storage failed; the server's log says why")
         }

@@ -250,9 +250,11 @@ fn unreadable() -> Status {
 
 /// Makes a tree a Scale; gives what is not known in it, or why it is none.
 fn decode(scale: &mut Value) -> Result<Vec<String>, String> {
-    let said = |scale: &Value, key: &str| scale.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let said =
+        |scale: &Value, key: &str| scale.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (api_version, named) = (said(scale, "apiVersion"), said(scale, "kind"));
-    let foreign = (!api_version.is_empty() && api_version != API_VERSION) || (!named.is_empty() && named != "Scale");
+    let foreign =
+        (!api_version.is_empty() && api_version != API_VERSION) || (!named.is_empty() && named != "Scale");
     if foreign {
         return Err(format!(
             "no kind {} is registered for version {} in scheme \"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:1318\"",
@@ -300,12 +302,7 @@ fn patched(call: &Call, patch: &Patch, old: &Value, options: &WriteOptions) -> R
     Ok(new)
 }
 
-fn applied(
-    call: &Call,
-    old: &Value,
-    configuration: &Value,
-    options: &WriteOptions,
-) -> Result<Value, Status> {
+fn applied(call: &Call, old: &Value, configuration: &Value, options: &WriteOptions) -> Result<Value, Status> {
     let request = ApplyRequest {
         info: ManagerInfo {
             manager: &options.field_manager,
@@ -316,7 +313,8 @@ fn applied(
         kind: "Scale",
         force: options.force == Some(true),
     };
-    let mut new = apply(Some(old), configuration.clone(), &request, ownership()).map_err(form::apply_status)?;
+    let mut new =
+        apply(Some(old), configuration.clone(), &request, ownership()).map_err(form::apply_status)?;
     decode(&mut new).map_err(|why| Status::unknown(500, why))?;
     Ok(new)
 }

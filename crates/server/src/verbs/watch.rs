@@ -170,6 +170,10 @@ impl WatchAnswer {
                         return Poll::Ready(Some(chunk));
                     }
                 }
+                Err(registry::Error::Gone) => {
+                    self.ended = true;
+                    return Poll::Ready(None);
+                }
                 Err(error) => {
                     self.ended = true;
                     return Poll::Ready(Some(error_event(&self.broken(&error))));
@@ -336,7 +340,9 @@ impl View {
             metadata.insert("annotations", annotations);
         }
         let (api_version, kind) = match &self.output.shown {
-            Shown::Metadata | Shown::MetadataList => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".into()),
+            Shown::Metadata | Shown::MetadataList => {
+                ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".into())
+            }
             _ => (self.resource.api_version(), self.resource.names.kind.clone()),
         };
         let object: Map = [
