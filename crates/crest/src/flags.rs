@@ -9,7 +9,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// A Kubernetes API server for custom resources: one binary, no nodes, no pods.
 #[derive(Debug, Parser)]
 #[command(name = "crest", version, max_term_width = 100)]
-#[command(after_help = "Start with:\n  crest serve\n  KUBECONFIG=crest-data/admin.kubeconfig kubectl get namespaces")]
+#[command(
+    after_help = "Start with:\n  crest serve\n  KUBECONFIG=crest-data/admin.kubeconfig kubectl get namespaces"
+)]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -19,6 +21,40 @@ pub(crate) struct Flags {
 pub(crate) enum Command {
     /// Serve the API on the embedded store.
     Serve(Box<ServeFlags>),
+    /// Write everything to one file, while the server runs or not.
+    Backup(BackupFlags),
+    /// Make a new data directory from such a file.
+    Restore(RestoreFlags),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  crest backup --data-dir crest-data crest.backup")]
+pub(crate) struct BackupFlags {
+    /// The data directory of the server
+    #[arg(long, value_name = "DIR", default_value = "crest-data")]
+    pub(crate) data_dir: PathBuf,
+
+    /// The kubeconfig that a running server is asked with [default: <data-dir>/admin.kubeconfig]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The file to write; it appears only when it is whole
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  crest restore --data-dir other-data crest.backup\n  crest serve --data-dir other-data"
+)]
+pub(crate) struct RestoreFlags {
+    /// The data directory to make; its store must not exist yet
+    #[arg(long, value_name = "DIR", default_value = "crest-data")]
+    pub(crate) data_dir: PathBuf,
+
+    /// The backup to read
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -97,7 +133,7 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Limits")]
     pub(crate) shutdown_grace: Duration,
 
-    /// What to log: error, warn, info, debug, trace, or a filter such as 'info,crest_server=debug'
+    /// What to log: error, warn, info, debug, trace, or a filter such as '`info,crest_server=debug`'
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = "Log")]
     pub(crate) log_level: String,
 
@@ -148,7 +184,7 @@ mod tests {
     fn durations_are_read_as_go_writes_them() {
         assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("1.5h"), Ok(Duration::from_secs(5400)));
+        assert_eq!(duration("1.5h"), Ok(Duration::from_mins(90)));
         for wrong in ["", "5", "m", "1x", "-1s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }

@@ -1,5 +1,6 @@
 //! The program: flags become a configuration, the configuration becomes a running server.
 
+mod backup;
 mod flags;
 mod logging;
 mod serve;
@@ -16,6 +17,8 @@ fn main() -> ExitCode {
     let flags = flags::Flags::parse();
     let result = match flags.command {
         flags::Command::Serve(flags) => serve::run(*flags),
+        flags::Command::Backup(flags) => backup::write(&flags),
+        flags::Command::Restore(flags) => backup::restore(&flags),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

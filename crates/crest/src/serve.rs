@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use auth::authn::{Anonymous, Authenticator, BearerTokens, ClientCertificates, TokenAuthenticator, TokenFile};
+use auth::authn::{
+    Anonymous, Authenticator, BearerTokens, ClientCertificates, TokenAuthenticator, TokenFile,
+};
 use server::pki::{self, ClientRoots, Identity, ServingNames, kubeconfig};
 use server::{Config, Security, Server, SystemEnv};
 use store::Store;
@@ -33,7 +35,9 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
     let data_dir = flags.data_dir.clone();
     make_private_dir(&data_dir)?;
     // Before anything is written: a busy port is the most common reason not to start.
-    let bound = server::bind(SocketAddr::new(flags.bind_address, flags.secure_port)).await.map_err(busy_port)?;
+    let bound = server::bind(SocketAddr::new(flags.bind_address, flags.secure_port))
+        .await
+        .map_err(|error| busy_port(&error))?;
     let store = open_store(&flags)?;
     let identity = Certificates::prepare(&flags)?;
     let config = Config {
@@ -59,8 +63,8 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn busy_port(error: server::ListenError) -> anyhow::Error {
-    let hint = match &error {
+fn busy_port(error: &server::ListenError) -> anyhow::Error {
+    let hint = match error {
         server::ListenError::Bind { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
             "; another program uses this port: choose one with --secure-port, or 0 for any"
         }
@@ -70,14 +74,15 @@ fn busy_port(error: server::ListenError) -> anyhow::Error {
 }
 
 /// Makes the data directory, which only its owner may enter.
-fn make_private_dir(dir: &Path) -> anyhow::Result<()> {
+pub(crate) fn make_private_dir(dir: &Path) -> anyhow::Result<()> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.with_context(|| format!("cannot use the data directory '{}'", dir.display()))
 }
 
 fn open_store(flags: &ServeFlags) -> anyhow::Result<Arc<EmbeddedStore>> {
     let dir = flags.data_dir.join("store");
-    let options = embedded::Options { keep_history: flags.etcd_compaction_interval, ..embedded::Options::default() };
+    let options =
+        embedded::Options { keep_history: flags.etcd_compaction_interval, ..embedded::Options::default() };
     let store = EmbeddedStore::open(&dir, options)?;
     Ok(Arc::new(store))
 }
@@ -106,20 +111,24 @@ struct Certificates {
 impl Certificates {
     fn prepare(flags: &ServeFlags) -> anyhow::Result<Self> {
         let folder = flags.cert_dir.clone().unwrap_or_else(|| flags.data_dir.join("pki"));
-        let names = ServingNames::new(flags.bind_address, pki::names::host_name().as_deref(), &outward(flags));
+        let names =
+            ServingNames::new(flags.bind_address, pki::names::host_name().as_deref(), &outward(flags));
         let own = flags.tls_cert_file.is_none().then_some(&names);
         let pki = pki::ensure(&folder, own, jiff::Timestamp::now())?;
         for change in &pki.changes {
             tracing::info!("{change}");
         }
-        let (serving, authority_pem) = match (&flags.tls_cert_file, &flags.tls_private_key_file, pki.serving) {
+        let (serving, authority_pem) = match (&flags.tls_cert_file, &flags.tls_private_key_file, pki.serving)
+        {
             (Some(certificate), Some(key), _) => {
                 let pem = fs::read_to_string(certificate)
                     .with_context(|| format!("cannot read '{}'", certificate.display()))?;
                 (Identity::load(certificate, key)?, pem)
             }
             (_, _, Some(serving)) => (serving, pki.authority_pem),
-            _ => bail!("no serving certificate: give both --tls-cert-file and --tls-private-key-file, or neither"),
+            _ => bail!(
+                "no serving certificate: give both --tls-cert-file and --tls-private-key-file, or neither"
+            ),
         };
         let mut roots = ClientRoots::from_certificates(std::slice::from_ref(&pki.authority))
             .context("the certificate authority cannot be used")?;
@@ -140,7 +149,11 @@ impl Certificates {
 
 /// An address that others reach us by, when we listen on all of them.
 fn outward(flags: &ServeFlags) -> Vec<std::net::IpAddr> {
-    if flags.bind_address.is_unspecified() { pki::names::outward_address().into_iter().collect() } else { Vec::new() }
+    if flags.bind_address.is_unspecified() {
+        pki::names::outward_address().into_iter().collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// Says what a newcomer can do now.

@@ -6,6 +6,7 @@
 pub mod field_error;
 pub mod go_fmt;
 pub mod gvk;
+pub mod json_path;
 pub mod names;
 pub mod object;
 pub mod patch;

@@ -9,6 +9,7 @@
 //! A cache is cold until somebody asks for its resource; a definition that nobody uses costs nothing.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -23,7 +24,7 @@ use crate::object::{FieldPaths, Object};
 /// Bound: changes kept in the ring of one resource.
 const RING_EVENTS: usize = 8192;
 /// Bound: bytes of replaced and removed objects that the ring of one resource keeps alive.
-const RING_BYTES: usize = 16 << 20;
+const RING_BYTES: usize = 4 << 20;
 /// Bound: older states kept for lists that are read page by page.
 const PAGING_SNAPSHOTS: usize = 8;
 
@@ -142,9 +143,12 @@ pub struct Snapshot {
 pub struct Cache {
     /// All keys of the resource start with this.
     pub prefix: Bytes,
-    pub fields: FieldPaths,
+    /// Lock order: never taken while `state` is held.
+    fields: RwLock<Arc<FieldPaths>>,
     state: RwLock<State>,
     changed: Arc<Notify>,
+    /// The resource is no longer served: nothing will come any more.
+    closed: AtomicBool,
     pub(crate) loaded: tokio::sync::OnceCell<()>,
 }
 
@@ -181,7 +185,7 @@ impl Cache {
     pub(crate) fn new(prefix: Bytes, fields: FieldPaths) -> Self {
         Cache {
             prefix,
-            fields,
+            fields: RwLock::new(Arc::new(fields)),
             state: RwLock::new(State {
                 phase: Phase::Cold,
                 objects: OrdMap::new(),
@@ -193,8 +197,33 @@ impl Cache {
                 paging: VecDeque::new(),
             }),
             changed: Arc::new(Notify::new()),
+            closed: AtomicBool::new(false),
             loaded: tokio::sync::OnceCell::new(),
         }
+    }
+
+    /// The fields that objects are read for when they enter.
+    pub(crate) fn fields(&self) -> Arc<FieldPaths> {
+        self.fields.read().clone()
+    }
+
+    /// From now on objects are read for these fields, and those that are here already are read again. Watchers
+    /// and older states go on with what they have: an object finds a field that it was not read for, too.
+    pub(crate) fn select_by(&self, fields: &FieldPaths) {
+        let changed = {
+            let mut current = self.fields.write();
+            if **current == *fields {
+                return;
+            }
+            *current = Arc::new(fields.clone());
+            current.clone()
+        };
+        let mut state = self.state.write();
+        let reread = |(key, entry): (&Text, &Entry)| {
+            let object = Arc::new(entry.object.with_fields(&changed));
+            (key.clone(), Entry { object, label_bits: entry.label_bits })
+        };
+        state.objects = state.objects.iter().map(reread).collect();
     }
 
     /// The current object, which the caller knows to be fresh enough.
@@ -274,12 +303,22 @@ impl Cache {
         self.changed.clone().notified_owned()
     }
 
+    /// Ends the watches on it, once they have seen what is in the ring.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
     /// The change that a write at `revision` made to `key`, if the ring still has it.
     pub(crate) fn event_at(&self, revision: Revision, key: &str) -> Option<Arc<Event>> {
         let state = self.state.read();
         let from = state.ring.partition_point(|event| event.revision < revision);
-        let same = state.ring.iter().skip(from).take_while(|event| event.revision == revision);
-        same.filter(|event| object_key(&event.object) == key).cloned().next()
+        let mut same = state.ring.iter().skip(from).take_while(|event| event.revision == revision);
+        same.find(|event| object_key(&event.object) == key).cloned()
     }
 
     /// From now on changes are kept. Called once, by the loader.
@@ -293,6 +332,7 @@ impl Cache {
 
     /// Takes the objects read at `revision` and applies what happened since.
     pub(crate) fn finish_loading(&self, objects: Objects, revision: Revision) {
+        let fields = self.fields();
         let mut state = self.state.write();
         state.objects = objects;
         state.revision = revision;
@@ -300,7 +340,7 @@ impl Cache {
         let phase = std::mem::replace(&mut state.phase, Phase::Ready);
         if let Phase::Loading(waiting) = phase {
             for batch in waiting.iter().filter(|batch| batch.revision > revision) {
-                state.apply(batch, &self.prefix, &self.fields);
+                state.apply(batch, &self.prefix, &fields);
             }
         }
     }
@@ -308,6 +348,7 @@ impl Cache {
     /// Applies one batch of changes, of which only those of this resource are taken.
     pub(crate) fn apply(&self, batch: &store::EventBatch) {
         {
+            let fields = self.fields();
             let mut state = self.state.write();
             match &mut state.phase {
                 Phase::Cold => return,
@@ -315,7 +356,7 @@ impl Cache {
                     waiting.push(batch.clone());
                     return;
                 }
-                Phase::Ready => state.apply(batch, &self.prefix, &self.fields),
+                Phase::Ready => state.apply(batch, &self.prefix, &fields),
             }
         }
         self.changed.notify_waiters();
@@ -327,7 +368,7 @@ impl State {
         self.ring_start + self.ring.len() as u64
     }
 
-    fn apply(&mut self, batch: &store::EventBatch, prefix: &Bytes, fields: &FieldPaths) {
+    fn apply(&mut self, batch: &store::EventBatch, prefix: &Bytes, fields: &Arc<FieldPaths>) {
         for event in batch.events.iter().filter(|event| event.kv.key.starts_with(prefix)) {
             let Ok(key) = std::str::from_utf8(&event.kv.key[prefix.len()..]) else {
                 continue; // no writer of ours makes such a key

@@ -81,9 +81,9 @@ fn climbs(start: &str) -> bool {
 
 fn base64_error(error: &base64::DecodeError) -> String {
     let offset = match error {
-        base64::DecodeError::InvalidByte(offset, _) => *offset,
-        base64::DecodeError::InvalidLastSymbol { offset, .. } => *offset,
-        base64::DecodeError::InvalidLength(length) => *length,
+        base64::DecodeError::InvalidByte(offset, _)
+        | base64::DecodeError::InvalidLastSymbol { offset, .. }
+        | base64::DecodeError::InvalidLength(offset) => *offset,
         base64::DecodeError::InvalidPadding => 0,
     };
     format!("illegal base64 data at input byte {offset}")

@@ -41,8 +41,10 @@ impl Feed {
     }
 
     pub(crate) fn cache(&self, prefix: Bytes, fields: &FieldPaths) -> Arc<Cache> {
-        if let Some(cache) = self.caches.read().get(&prefix) {
-            return cache.clone();
+        let known = self.caches.read().get(&prefix).cloned();
+        if let Some(cache) = known {
+            cache.select_by(fields);
+            return cache;
         }
         let mut caches = self.caches.write();
         caches.entry(prefix.clone()).or_insert_with(|| Arc::new(Cache::new(prefix, fields.clone()))).clone()
@@ -50,6 +52,7 @@ impl Feed {
 
     pub(crate) fn forget(&self, cache: &Cache) {
         self.caches.write().remove(&cache.prefix);
+        cache.close();
     }
 
     pub(crate) fn applied(&self) -> Revision {
@@ -103,7 +106,7 @@ impl Feed {
         if memchr::memchr(b'.', &path[..first]).is_some() {
             end += 1 + memchr::memchr(b'/', &path[first + 1..])?;
         }
-        self.caches.read().get(&key[..KEY_ROOT.len() + end + 1]).cloned()
+        self.caches.read().get(&key[..=(KEY_ROOT.len() + end)]).cloned()
     }
 }
 

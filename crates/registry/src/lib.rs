@@ -47,6 +47,9 @@ pub enum Error {
     TooLarge { limit: usize },
     #[error("a stored object cannot be read")]
     Unreadable,
+    /// The resource is no longer served: its watches end.
+    #[error("the resource is gone")]
+    Gone,
     #[error("the store failed")]
     Store(#[source] store::Error),
 }
@@ -87,13 +90,13 @@ impl Registry {
 
     /// The cache of a resource; the same one for every caller.
     ///
-    /// `fields` counts when the cache is made. A resource whose selectable fields change gets a new
-    /// cache through [`Registry::forget`].
+    /// `fields` are those of all versions of the resource. They may change; who still selects by others
+    /// finds them too, only not as fast.
     pub fn cache(&self, group: &str, resource: &str, fields: &FieldPaths) -> Arc<Cache> {
         self.feed.cache(resource_prefix(group, resource), fields)
     }
 
-    /// Drops the cache of a resource that is no longer served.
+    /// Drops the cache of a resource that is no longer served, and ends the watches on it.
     pub fn forget(&self, cache: &Cache) {
         self.feed.forget(cache);
     }
@@ -139,10 +142,11 @@ impl Registry {
                 return Err(error.into());
             }
         };
+        let fields = cache.fields();
         let mut objects = Objects::new();
         for kv in &read.kvs {
             let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
-            let object = Object::new(&kv.value, kv.mod_revision, &cache.fields);
+            let object = Object::new(&kv.value, kv.mod_revision, &fields);
             if let (Some(key), Some(object)) = (key, object) {
                 objects.insert(key.into(), cache::entry(Arc::new(object)));
             } else {

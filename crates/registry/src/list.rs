@@ -100,7 +100,7 @@ impl Registry {
                 .await?;
             for kv in &read.kvs {
                 let object =
-                    Object::new(&kv.value, kv.mod_revision, &cache.fields).ok_or(Error::Unreadable)?;
+                    Object::new(&kv.value, kv.mod_revision, &cache.fields()).ok_or(Error::Unreadable)?;
                 let key =
                     std::str::from_utf8(&kv.key[cache.prefix.len()..]).map_err(|_| Error::Unreadable)?;
                 objects.insert(key.into(), cache::entry(Arc::new(object)));

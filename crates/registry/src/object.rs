@@ -26,9 +26,17 @@ pub struct Object {
     body_start: u32,
     pub deleting: bool,
     labels: Box<[(Text, Text)]>,
-    /// The values of the resource's selectable fields, in the order of its [`crate::FieldPaths`].
-    fields: Box<[Text]>,
+    /// What has been read of the fields that clients may select by; most kinds have none.
+    fields: Option<Box<FieldValues>>,
     views: Mutex<Vec<(u64, Option<Arc<Object>>)>>,
+}
+
+/// The values of selectable fields, in the order of the paths they were read by. Those may be older than the
+/// definition that is asked about.
+#[derive(Clone, Debug)]
+struct FieldValues {
+    paths: Arc<FieldPaths>,
+    values: Box<[Text]>,
 }
 
 /// Bound: descriptions for which an object remembers how they show it.
@@ -36,7 +44,7 @@ const REMEMBERED_VIEWS: usize = 4;
 
 impl Object {
     /// Takes a stored text; `None` when it is not an object with metadata.
-    pub fn new(stored: &[u8], revision: Revision, paths: &FieldPaths) -> Option<Self> {
+    pub fn new(stored: &[u8], revision: Revision, paths: &Arc<FieldPaths>) -> Option<Self> {
         let found = skim(stored)?;
         let version = itoa::Buffer::new().format(revision.0).to_owned();
         let text = splice_version(stored, &found.resource_version, &version);
@@ -51,7 +59,7 @@ impl Object {
             body_start: u32::try_from(found.body_start.unwrap_or(0)).ok()?,
             deleting: found.deleting,
             labels: found.labels.into_boxed_slice(),
-            fields: paths.read(&text),
+            fields: paths.read(&text).map(Box::new),
             views: Mutex::default(),
             bytes: Bytes::from(text.into_boxed_slice()),
         })
@@ -82,16 +90,34 @@ impl Object {
 
     /// The same object with another text: how a description shows it.
     pub fn with_text(&self, text: &[u8]) -> Option<Self> {
-        let mut object = Object::new(text, self.revision, &FieldPaths::default())?;
+        let mut object = Object::new(text, self.revision, &Arc::default())?;
         object.fields.clone_from(&self.fields);
         Some(object)
     }
 
     /// The same object under another revision: how a watcher sees it leave.
     pub fn at_revision(&self, revision: Revision) -> Option<Self> {
-        let mut object = Object::new(&self.bytes, revision, &FieldPaths::default())?;
+        let mut object = Object::new(&self.bytes, revision, &Arc::default())?;
         object.fields.clone_from(&self.fields);
         Some(object)
+    }
+
+    /// The same object with its selectable fields read by other paths.
+    pub(crate) fn with_fields(&self, paths: &Arc<FieldPaths>) -> Self {
+        Object {
+            revision: self.revision,
+            bytes: self.bytes.clone(),
+            api_version: self.api_version.clone(),
+            metadata: self.metadata.clone(),
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            uid: self.uid.clone(),
+            body_start: self.body_start,
+            deleting: self.deleting,
+            labels: self.labels.clone(),
+            fields: paths.read(&self.bytes).map(Box::new),
+            views: Mutex::new(self.views.lock().clone()),
+        }
     }
 
     /// The whole object with its resource version, in the version it is stored in.
@@ -160,8 +186,15 @@ impl Object {
         &self.labels
     }
 
-    pub fn field(&self, index: usize) -> Option<&str> {
-        self.fields.get(index).map(Text::as_str)
+    /// Whether a selectable field has this value. Mostly it has been read already; a field that became
+    /// selectable after the object was kept is read now.
+    pub fn field_is(&self, field: &FieldPathSpec, value: &str) -> bool {
+        if let Some(known) = &self.fields
+            && let Some(index) = known.paths.position(&field.label)
+        {
+            return known.values[index] == value;
+        }
+        scalar_text(scalar(&self.bytes, &field.path)) == value
     }
 }
 
@@ -210,23 +243,31 @@ impl Shift {
 }
 
 /// The fields, besides name and namespace, by which a resource's objects can be selected.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPaths(pub Vec<FieldPathSpec>);
 
 /// One selectable field: the text clients use, and the member names on the way to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPathSpec {
     pub label: Text,
     pub path: Vec<Text>,
 }
 
 impl FieldPaths {
-    pub fn position(&self, label: &str) -> Option<usize> {
+    fn position(&self, label: &str) -> Option<usize> {
         self.0.iter().position(|field| field.label == label)
     }
 
-    fn read(&self, text: &[u8]) -> Box<[Text]> {
-        self.0.iter().map(|field| scalar_text(scalar(text, &field.path))).collect()
+    pub fn find(&self, label: &str) -> Option<&FieldPathSpec> {
+        self.0.iter().find(|field| field.label == label)
+    }
+
+    fn read(self: &Arc<Self>, text: &[u8]) -> Option<FieldValues> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let values = self.0.iter().map(|field| scalar_text(scalar(text, &field.path))).collect();
+        Some(FieldValues { paths: self.clone(), values })
     }
 }
 
@@ -250,7 +291,7 @@ mod tests {
     use super::*;
 
     fn object(text: &str) -> Object {
-        Object::new(text.as_bytes(), Revision(42), &FieldPaths::default()).expect("an object")
+        Object::new(text.as_bytes(), Revision(42), &Arc::default()).expect("an object")
     }
 
     #[test]
@@ -268,6 +309,23 @@ mod tests {
             let metadata = String::from_utf8(object.metadata().to_vec()).unwrap();
             assert!(metadata.starts_with('{') && metadata.ends_with('}'), "{metadata}");
             assert!(metadata.contains(r#""resourceVersion":"42""#), "{metadata}");
+        }
+    }
+
+    #[test]
+    fn fields_are_found_whether_or_not_they_were_read_before() {
+        let field = |label: &str| FieldPathSpec {
+            label: label.into(),
+            path: label.split('.').map(Text::from).collect(),
+        };
+        let object =
+            object(r#"{"apiVersion":"g/v1","kind":"A","metadata":{"name":"n"},"spec":{"a":"x\"y","b":7}}"#);
+        let known = object.with_fields(&Arc::new(FieldPaths(vec![field("spec.a")])));
+        for object in [&object, &known] {
+            assert!(object.field_is(&field("spec.a"), "x\"y"));
+            assert!(object.field_is(&field("spec.b"), "7"));
+            assert!(object.field_is(&field("spec.c"), ""));
+            assert!(!object.field_is(&field("spec.a"), ""));
         }
     }
 

@@ -151,7 +151,7 @@ pub(crate) fn scalar<'a>(text: &'a [u8], path: &[Text]) -> Option<Scalar<'a>> {
 }
 
 /// A scalar as it stands in a text.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scalar<'a> {
     /// With its quotes and escapes.
     Quoted(&'a [u8]),

@@ -75,12 +75,11 @@ impl Watcher {
             }
             Start::After(revision) => {
                 registry.any_state(&cache).await?;
-                let source = match cache.cursor_after(revision) {
-                    Some(cursor) => Source::Ring(cursor, None),
-                    None => {
-                        let keys = KeyRange::prefix(cache.prefix.clone());
-                        next_message(registry.store().watch(keys, revision).await?)
-                    }
+                let source = if let Some(cursor) = cache.cursor_after(revision) {
+                    Source::Ring(cursor, None)
+                } else {
+                    let keys = KeyRange::prefix(cache.prefix.clone());
+                    next_message(registry.store().watch(keys, revision).await?)
                 };
                 Ok((Watcher { registry, cache, source, seen: revision }, None))
             }
@@ -116,6 +115,9 @@ impl Watcher {
                     match self.cache.tail(*cursor, BATCH_EVENTS) {
                         Tail::Events(events) if events.is_empty() => {
                             self.seen = self.seen.max(applied);
+                            if self.cache.is_closed() {
+                                return Poll::Ready(Err(Error::Gone));
+                            }
                             ready!(changed.as_mut().poll(cx));
                             *waiting = None;
                         }
@@ -179,7 +181,7 @@ impl Watcher {
 
     fn event(&self, event: &store::Event, revision: Revision) -> Result<Arc<Event>, Error> {
         let object = |text: &[u8], revision| {
-            Object::new(text, revision, &self.cache.fields).map(Arc::new).ok_or(Error::Unreadable)
+            Object::new(text, revision, &self.cache.fields()).map(Arc::new).ok_or(Error::Unreadable)
         };
         let previous = match &event.previous {
             Some(kv) => Some(object(&kv.value, kv.mod_revision)?),

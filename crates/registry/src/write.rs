@@ -39,7 +39,7 @@ impl Registry {
         let text = new.text.clone();
         let txn = new.into_txn(|text| Txn::create(Registry::key(cache, key), text));
         match self.store().commit(txn).await {
-            Ok(committed) => self.written(cache, key, &text, committed.revision),
+            Ok(committed) => written(cache, key, &text, committed.revision),
             Err(store::Error::Conflict { .. }) => Err(Error::AlreadyExists),
             Err(error) => Err(error.into()),
         }
@@ -56,8 +56,8 @@ impl Registry {
         let text = new.text.clone();
         let txn = new.into_txn(|text| Txn::update(Registry::key(cache, key), text, expected));
         match self.store().commit(txn).await {
-            Ok(committed) => self.written(cache, key, &text, committed.revision),
-            Err(error) => Err(self.lost(cache, error)),
+            Ok(committed) => written(cache, key, &text, committed.revision),
+            Err(error) => Err(lost(cache, error)),
         }
     }
 
@@ -66,36 +66,30 @@ impl Registry {
     pub async fn remove(&self, cache: &Cache, key: &str, expected: &Object) -> Result<Arc<Object>, Error> {
         let txn = Txn::delete(Registry::key(cache, key), expected.revision);
         match self.store().commit(txn).await {
-            Ok(committed) => self.written(cache, key, expected.bytes(), committed.revision),
-            Err(error) => Err(self.lost(cache, error)),
+            Ok(committed) => written(cache, key, expected.bytes(), committed.revision),
+            Err(error) => Err(lost(cache, error)),
         }
     }
+}
 
-    /// What was just written, from the cache if the change is there already.
-    fn written(
-        &self,
-        cache: &Cache,
-        key: &str,
-        text: &[u8],
-        revision: Revision,
-    ) -> Result<Arc<Object>, Error> {
-        if let Some(event) = cache.event_at(revision, key) {
-            return Ok(event.object.clone());
-        }
-        Object::new(text, revision, &cache.fields).map(Arc::new).ok_or(Error::Unreadable)
+/// What was just written, from the cache if the change is there already.
+fn written(cache: &Cache, key: &str, text: &[u8], revision: Revision) -> Result<Arc<Object>, Error> {
+    if let Some(event) = cache.event_at(revision, key) {
+        return Ok(event.object.clone());
     }
+    Object::new(text, revision, &cache.fields()).map(Arc::new).ok_or(Error::Unreadable)
+}
 
-    /// Tells a lost race from a failure, with what is there now.
-    fn lost(&self, cache: &Cache, error: store::Error) -> Error {
-        let store::Error::Conflict { current } = error else {
-            return error.into();
-        };
-        match current.into_iter().flatten().next() {
-            None => Error::Conflict(None),
-            Some(kv) => match Object::new(&kv.value, kv.mod_revision, &cache.fields) {
-                Some(object) => Error::Conflict(Some(Arc::new(object))),
-                None => Error::Unreadable,
-            },
-        }
+/// Tells a lost race from a failure, with what is there now.
+fn lost(cache: &Cache, error: store::Error) -> Error {
+    let store::Error::Conflict { current } = error else {
+        return error.into();
+    };
+    match current.into_iter().flatten().next() {
+        None => Error::Conflict(None),
+        Some(kv) => match Object::new(&kv.value, kv.mod_revision, &cache.fields()) {
+            Some(object) => Error::Conflict(Some(Arc::new(object))),
+            None => Error::Unreadable,
+        },
     }
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use meta::{FieldError, FieldPath, Map, Text, Value};
 
 use crate::coerce;
+use crate::expr;
 use crate::formats::Format;
 use crate::parse::{Items, Props, PropsOrBool, RuleProps, props};
 use crate::pattern::Pattern;
@@ -104,6 +105,7 @@ impl Compiler {
             },
             items: props.items.as_ref().and_then(Items::single).map(|props| self.node(props)),
             list_map_keys: props.list_map_keys.iter().map(|key| Text::from(*key)).collect(),
+            list_map_names: expr::field_names(&props.list_map_keys),
             default: self.default_of(props),
             checks: self.checks(props, types),
             rules: props.rules.iter().map(rule).collect(),

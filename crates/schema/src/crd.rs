@@ -5,8 +5,6 @@
 //! once at the top (`view.rs`): hence fields such as `spec.validation.openAPIV3Schema`.
 //! On updates, mistakes that the old definition already has are forgiven where the reference forgives them.
 //!
-//! Leaves out what takes the expression engine: compiling and estimating `x-kubernetes-validations`.
-//!
 //! Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, v1.36.
 
 mod approval;

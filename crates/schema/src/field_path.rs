@@ -8,6 +8,7 @@ mod tests;
 use meta::FieldPath;
 
 use crate::parse::{Props, PropsOrBool};
+use crate::structural::Node;
 
 /// Whether keys in brackets are allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,21 +17,60 @@ pub(crate) enum Brackets {
     Refused,
 }
 
+/// A schema that a path can go through.
+pub(crate) trait Steps {
+    /// Whether it names any of its members.
+    fn names_members(&self) -> bool;
+
+    fn named(&self, name: &str) -> Option<&Self>;
+
+    /// The schema of members that are not named.
+    fn others(&self) -> Option<&Self>;
+}
+
+impl Steps for Props<'_> {
+    fn names_members(&self) -> bool {
+        !self.properties.is_empty()
+    }
+
+    fn named(&self, name: &str) -> Option<&Self> {
+        self.properties.iter().find(|(candidate, _)| *candidate == name).map(|(_, props)| props)
+    }
+
+    fn others(&self) -> Option<&Self> {
+        self.additional_properties.as_ref().and_then(PropsOrBool::props)
+    }
+}
+
+impl Steps for Node {
+    fn names_members(&self) -> bool {
+        !self.properties.is_empty()
+    }
+
+    fn named(&self, name: &str) -> Option<&Self> {
+        self.property(name).map(|node| &**node)
+    }
+
+    fn others(&self) -> Option<&Self> {
+        self.additional.schema().map(|node| &**node)
+    }
+}
+
 /// Where a path leads.
-pub(crate) struct Found<'p, 'a> {
+pub(crate) struct Found<'p, S> {
     /// The path in the spelling of field errors.
     pub(crate) path: String,
     /// The first step of the path.
     pub(crate) first: String,
-    pub(crate) schema: &'p Props<'a>,
+    pub(crate) schema: &'p S,
 }
 
 /// Follows a path through a schema.
-pub(crate) fn resolve<'p, 'a>(
+pub(crate) fn resolve<'p, S: Steps>(
     text: &str,
-    schema: &'p Props<'a>,
+    schema: &'p S,
     brackets: Brackets,
-) -> Result<Found<'p, 'a>, String> {
+) -> Result<Found<'p, S>, String> {
     let mut tokens = Tokens { rest: text };
     let mut found = Found { path: String::new(), first: String::new(), schema };
     while let Some(token) = tokens.next() {
@@ -51,17 +91,15 @@ pub(crate) fn resolve<'p, 'a>(
     Ok(found)
 }
 
-impl Found<'_, '_> {
+impl<S: Steps> Found<'_, S> {
     fn step(&mut self, name: &str) -> Result<(), String> {
         let invalid = || "does not refer to a valid field".to_owned();
-        let step = if self.schema.properties.is_empty() {
-            let additional = self.schema.additional_properties.as_ref().and_then(PropsOrBool::props);
-            self.schema = additional.ok_or_else(invalid)?;
-            FieldPath::ROOT.key(name).to_string()
-        } else {
-            let property = self.schema.properties.iter().find(|(candidate, _)| *candidate == name);
-            self.schema = property.map(|(_, props)| props).ok_or_else(invalid)?;
+        let step = if self.schema.names_members() {
+            self.schema = self.schema.named(name).ok_or_else(invalid)?;
             name.to_owned()
+        } else {
+            self.schema = self.schema.others().ok_or_else(invalid)?;
+            FieldPath::ROOT.key(name).to_string()
         };
         if self.path.is_empty() {
             self.first.clone_from(&step);

@@ -107,3 +107,8 @@ pub fn text_rule(spelled: &str) -> Option<fn(&str) -> bool> {
         _ => return None,
     })
 }
+
+/// The nanoseconds of a duration in words, such as `3 days`.
+pub(crate) fn wordy_duration(text: &str) -> Option<i64> {
+    time::wordy_duration(text)
+}

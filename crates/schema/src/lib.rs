@@ -17,24 +17,26 @@ pub mod formats;
 pub mod ownership;
 pub mod parse;
 pub mod pattern;
-pub mod rules;
 pub mod scale;
 pub mod structural;
 pub mod typed;
 
 mod default;
 mod embedded;
+mod expr;
 mod field_path;
 mod go_regex;
 mod go_url;
 mod list_type;
 mod prune;
 mod ratchet;
+mod rules;
 mod shape;
 mod validate;
 
 #[cfg(test)]
 mod testing;
 
+pub use rules::Validation;
 pub use shape::ShapeError;
 pub use structural::Schema;

@@ -39,9 +39,6 @@ impl FromSchema {
     /// `resource`: the value is an object with a type and metadata of its own.
     fn definition(&mut self, node: &Node, preserve_unknown: bool, resource: bool) -> TypeDef {
         let preserve_unknown = preserve_unknown || node.preserve_unknown;
-        if node.int_or_string {
-            return TypeDef::scalar(Scalar::Untyped);
-        }
         let types = node.declared_types;
         if types.is_empty() {
             return TypeDef {
@@ -57,8 +54,8 @@ impl FromSchema {
         } else if types.contains(Types::BOOLEAN) {
             TypeDef::scalar(Scalar::Boolean)
         } else if types.contains(Types::STRING) {
-            let formatted = node.checks.as_ref().is_some_and(|checks| checks.format.is_some());
-            TypeDef::scalar(if formatted { Scalar::Untyped } else { Scalar::String })
+            let format = node.checks.as_ref().map_or("", |checks| checks.format_as_written.as_str());
+            TypeDef::scalar(if matches!(format, "" | "byte") { Scalar::String } else { Scalar::Untyped })
         } else {
             TypeDef::scalar(Scalar::Numeric)
         }
@@ -79,9 +76,8 @@ impl FromSchema {
         let additional = match &node.additional {
             Additional::Schema(schema) => Some(self.type_of(schema, preserve_unknown)),
             Additional::Allowed => Some(TypeRef::deduced()),
-            Additional::Denied => None,
             Additional::Unspecified if preserve_unknown || fields.is_empty() => Some(TypeRef::deduced()),
-            Additional::Unspecified => None,
+            Additional::Denied | Additional::Unspecified => None,
         };
         let def = TypeDef::object(fields, additional);
         if node.map_type == MapType::Atomic { def.atomic() } else { def }

@@ -26,6 +26,49 @@ impl ScalePaths {
         }
     }
 
+    /// The wanted replicas; `None` when nothing is there, an error when it is no integer.
+    pub fn wanted(&self, object: &Value) -> Result<Option<i64>, String> {
+        integer(object, &self.spec_replicas)
+    }
+
+    /// The counted replicas; none are none.
+    pub fn counted(&self, object: &Value) -> Result<i64, String> {
+        Ok(integer(object, &self.status_replicas)?.unwrap_or(0))
+    }
+
+    /// The selector of what is counted, empty when there is none.
+    pub fn selector<'a>(&self, object: &'a Value) -> Result<&'a str, String> {
+        let Some(path) = self.label_selector.as_deref().filter(|path| !path.is_empty()) else {
+            return Ok("");
+        };
+        let Some(found) = lookup(object, path)? else { return Ok("") };
+        of_type(found, "string", path)?;
+        Ok(found.as_str().unwrap_or_default())
+    }
+
+    /// The names on the way to the wanted replicas.
+    pub fn wanted_path(&self) -> impl Iterator<Item = &str> {
+        self.spec_replicas.strip_prefix('.').unwrap_or(&self.spec_replicas).split('.')
+    }
+
+    /// Sets the wanted replicas, making the objects on the way to them.
+    pub fn set_wanted(&self, object: &mut Value, count: i64) -> Result<(), String> {
+        let mut current = object;
+        for name in self.wanted_path() {
+            if !matches!(current, Value::Object(_)) {
+                let path: Vec<&str> = self.wanted_path().collect();
+                return Err(format!(
+                    "value cannot be set because .{} is not a map[string]interface{{}}",
+                    path.join(".")
+                ));
+            }
+            let Value::Object(members) = current else { unreachable!("looked above") };
+            current = members.get_or_insert_with(name, || Value::Object(meta::Map::new()));
+        }
+        *current = Value::Int(count);
+        Ok(())
+    }
+
     /// Checks the wanted replicas; not asked when only the status is written.
     pub fn validate_spec(&self, object: &Value) -> Vec<FieldError> {
         replicas(object, &self.spec_replicas)
@@ -44,12 +87,15 @@ impl ScalePaths {
     }
 }
 
+fn integer(object: &Value, path: &str) -> Result<Option<i64>, String> {
+    let Some(found) = lookup(object, path)? else { return Ok(None) };
+    of_type(found, "int64", path)?;
+    Ok(found.as_int())
+}
+
 fn replicas(object: &Value, path: &str) -> Vec<FieldError> {
     let field = FieldPath::ROOT.field(path);
-    let found = lookup(object, path).and_then(|value| {
-        value
-            .map_or(Ok(0), |value| of_type(value, "int64", path).map(|()| value.as_int().unwrap_or_default()))
-    });
+    let found = integer(object, path).map(|count| count.unwrap_or(0));
     match found {
         Err(error) => vec![FieldError::invalid(&field, 0, error)],
         Ok(count) if count < 0 => {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use meta::{Text, Value};
 
+pub use crate::expr::Rules;
 use crate::formats::Format;
 use crate::pattern::Pattern;
 
@@ -45,12 +46,14 @@ pub struct Node {
     pub items: Option<Arc<Node>>,
     /// The fields that identify an item of a list of type map.
     pub list_map_keys: Box<[Text]>,
+    /// The same as expressions write them.
+    pub list_map_names: Box<[cel::ast::Name]>,
     /// Already pruned.
     pub default: Option<Box<Value>>,
     /// What is demanded of the value itself; absent when only its type is.
     pub checks: Option<Box<Checks>>,
-    /// The `x-kubernetes-validations` of this node, in order and not compiled: the expression engine's part.
-    pub rules: Box<[Rule]>,
+    /// The `x-kubernetes-validations` of this node.
+    pub rules: Rules,
 }
 
 /// Numbers in a schema come from JSON and are never NaN. Being `Eq` lets `Arc` compare by address first, which

@@ -16,7 +16,6 @@ mod tests;
 
 use meta::{FieldError, Value};
 
-use crate::scale::ScalePaths;
 use crate::structural::{Facts, Node, Schema};
 
 /// Which meaning of a schema applies.
@@ -30,44 +29,6 @@ pub(crate) enum Purpose {
 }
 
 impl Schema {
-    /// Everything that is wrong with an object below its metadata, short of rules, in the reference's order.
-    ///
-    /// On an update `old` is what the object was, and what did not change is forgiven. Both are in the shape that
-    /// [`Schema::shape`] gives, with defaults.
-    pub fn validate(
-        &self,
-        object: &Value,
-        old: Option<&Value>,
-        scale: Option<&ScalePaths>,
-    ) -> Vec<FieldError> {
-        let mut errors = self.validate_values(object, old);
-        if let Some(scale) = scale {
-            errors.extend(scale.validate_spec(object));
-            errors.extend(scale.validate_status(object));
-        }
-        errors.extend(self.validate_embedded(object));
-        errors.extend(match old {
-            Some(old) => self.validate_list_types_update(object, old),
-            None => self.validate_list_types(object),
-        });
-        errors
-    }
-
-    /// As [`Schema::validate`] for writes to the status subresource, which change nothing else.
-    pub fn validate_status(
-        &self,
-        object: &Value,
-        old: &Value,
-        scale: Option<&ScalePaths>,
-    ) -> Vec<FieldError> {
-        let mut errors = self.validate_status_values(object, Some(old));
-        if let Some(scale) = scale {
-            errors.extend(scale.validate_status(object));
-        }
-        errors.extend(self.validate_list_types_update(object, old));
-        errors
-    }
-
     /// Whether `x-kubernetes-validations` are to be asked as well.
     pub fn has_rules(&self) -> bool {
         self.root.facts.has(Facts::RULES)

@@ -6,12 +6,15 @@ use registry::NewObject;
 use crate::Server;
 use crate::catalog::builtin::{IMMORTAL_NAMESPACES, NAMESPACE_FINALIZER};
 
+/// Clients look for it although there are no nodes. Unlike the others it may be deleted.
+const LEASES_OF_NODES: &str = "kube-node-lease";
+
 /// Makes the namespaces that always exist, unless they do.
 pub(crate) async fn make_namespaces(server: &Server) -> Result<(), registry::Error> {
     let catalog = server.catalog.load();
     let Some(namespaces) = catalog.resource("", "v1", "namespaces") else { return Ok(()) };
     server.registry.fresh(&namespaces.cache).await?;
-    for name in IMMORTAL_NAMESPACES {
+    for name in IMMORTAL_NAMESPACES.into_iter().chain([LEASES_OF_NODES]) {
         if namespaces.cache.get(name).is_some() {
             continue;
         }

@@ -24,7 +24,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config {
-            request_timeout: Duration::from_secs(60),
+            request_timeout: Duration::from_mins(1),
             max_requests_inflight: 400,
             max_mutating_requests_inflight: 200,
             max_body_bytes: 3 << 20,

@@ -1,4 +1,6 @@
-//! Paths that are neither resources nor health: discovery, OpenAPI and the version.
+//! Paths that are neither resources nor health: discovery, `OpenAPI` and the version.
+
+mod openapi;
 
 use bytes::Bytes;
 use hyper::Response;
@@ -7,7 +9,7 @@ use meta::status::Status;
 use meta::wire::{json, yaml};
 
 use crate::Server;
-use crate::catalog::{Catalog, discovery, openapi};
+use crate::catalog::{Catalog, discovery};
 use crate::negotiate::{self, Headers, Media};
 use crate::request::{Method, RequestInfo};
 use crate::respond::{self, Body};
@@ -36,6 +38,7 @@ pub(crate) fn answer(
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments.as_slice() {
         [] | [""] => Ok(plain(root_paths(catalog), asked)),
+        ["crest", "backup"] => asked.only_get().map(|()| respond::backup(server.registry.store().clone())),
         ["version"] => asked.only_get().map(|()| plain(version().into(), asked)),
         ["api"] => api(server, catalog, asked),
         ["apis"] => apis(catalog, asked),
@@ -45,12 +48,9 @@ pub(crate) fn answer(
             None => Ok(respond::page_not_found()),
         },
         ["apis", group, version] => group_version(catalog, group, version, asked),
-        ["openapi", "v3"] => {
-            let document = openapi::root(catalog);
-            Ok(respond::document(&document, "text/plain; charset=utf-8", asked.known_tag(), asked.gzip))
-        }
-        ["openapi", "v3", "api", version] => openapi_group(catalog, "", version, asked),
-        ["openapi", "v3", "apis", group, version] => openapi_group(catalog, group, version, asked),
+        ["openapi", "v2"] => Ok(openapi::whole(catalog, asked)),
+        ["openapi", "v3"] => Ok(openapi::root(catalog, asked)),
+        ["openapi", "v3", path @ ..] => Ok(openapi::part(server, catalog, path, asked)),
         _ => Ok(respond::page_not_found()),
     }
 }
@@ -104,21 +104,6 @@ fn group_version(
     Ok(plain(discovery::resource_list(found), asked))
 }
 
-fn openapi_group(
-    catalog: &Catalog,
-    group: &str,
-    version: &str,
-    asked: &Asked<'_>,
-) -> Result<Response<Body>, Status> {
-    match catalog.group_version(group, version) {
-        Some(found) => {
-            let document = openapi::group_version(found);
-            Ok(respond::document(document, "application/json", asked.known_tag(), asked.gzip))
-        }
-        None => Ok(respond::page_not_found()),
-    }
-}
-
 /// A JSON document in the encoding that the client wants.
 fn plain(document: Bytes, asked: &Asked<'_>) -> Response<Body> {
     let reread = || json::parse(&document).map(|parsed| parsed.value).unwrap_or_default();
@@ -163,7 +148,7 @@ fn root_paths(catalog: &Catalog) -> Bytes {
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}", version.group_version())));
     }
-    for path in ["/healthz", "/livez", "/metrics", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"] {
+    for path in ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"] {
         paths.push(path.to_owned());
     }
     paths.sort();

@@ -86,14 +86,11 @@ fn report(endpoint: &str, checks: &[Check], info: &RequestInfo) -> Response<Body
             let _ = writeln!(lines, "[+]{} excluded: ok", check.name);
             continue;
         }
-        match check.failure {
-            None => {
-                let _ = writeln!(lines, "[+]{} ok", check.name);
-            }
-            Some(_) => {
-                failed = true;
-                let _ = writeln!(lines, "[-]{} failed: reason withheld", check.name);
-            }
+        if check.failure.is_none() {
+            let _ = writeln!(lines, "[+]{} ok", check.name);
+        } else {
+            failed = true;
+            let _ = writeln!(lines, "[-]{} failed: reason withheld", check.name);
         }
     }
     if !excluded.is_empty() {

@@ -175,7 +175,8 @@ async fn serve_connection(
     let server = shared.server.clone();
     let service = service_fn(move |req| {
         let (server, peer) = (server.clone(), peer.clone());
-        async move { Ok::<_, std::convert::Infallible>(pipeline::handle(server, peer, req).await) }
+        // In a box: the connection moves it about before it is first polled.
+        Box::pin(async move { Ok::<_, std::convert::Infallible>(pipeline::handle(server, peer, req).await) })
     });
     let connection = shared.http.serve_connection(TokioIo::new(Coalescing::new(stream)), service);
     if let Err(error) = watcher.watch(connection).await {

@@ -10,7 +10,7 @@ use crate::verbs::{Call, storage_status};
 pub(crate) async fn may_hold_new(call: &Call, namespace: &str, name: &str) -> Result<(), Status> {
     let catalog = call.server.catalog.load();
     let Some(namespaces) = catalog.resource("", "v1", "namespaces") else { return Ok(()) };
-    call.server.registry.fresh(&namespaces.cache).await.map_err(|error| storage_status(error, call))?;
+    call.server.registry.fresh(&namespaces.cache).await.map_err(|error| storage_status(&error, call))?;
     let Some(found) = namespaces.cache.get(namespace) else {
         return Err(Status::not_found(&namespaces.group_resource(), namespace));
     };

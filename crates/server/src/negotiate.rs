@@ -25,6 +25,8 @@ pub enum Shown {
     Whole,
     /// Only its metadata.
     Metadata,
+    /// Only the metadata of each object in a list.
+    MetadataList,
     Table(TableOptions),
 }
 
@@ -61,8 +63,11 @@ pub fn output(headers: &Headers, query: &Query, resource: &Resource) -> Result<O
 pub fn watch_output(headers: &Headers, query: &Query, resource: &Resource) -> Result<Output, Status> {
     route(headers, resource)?;
     let accepted = negotiate::negotiate_stream(&headers.accept, &endpoint())?;
-    let output = shown(&accepted, headers, query)?;
-    Ok(Output { media: Media::Json, shown: output.shown })
+    let shown = match shown(&accepted, headers, query)?.shown {
+        Shown::MetadataList => Shown::Metadata, // events bring objects
+        shown => shown,
+    };
+    Ok(Output { media: Media::Json, shown })
 }
 
 fn endpoint() -> Endpoint<'static> {
@@ -82,6 +87,7 @@ fn shown(accepted: &Accepted, headers: &Headers, query: &Query) -> Result<Output
         None => Shown::Whole,
         Some(kind) => match Transform::of(kind) {
             Some(Transform::Table) => Shown::Table(table_options(&kind.version, query)?),
+            Some(Transform::PartialObjectMetadataList) => Shown::MetadataList,
             Some(_) => Shown::Metadata,
             None => Shown::Whole,
         },
@@ -104,8 +110,7 @@ fn table_options(version: &str, query: &Query) -> Result<TableOptions, Status> {
             let path = meta::FieldPath::ROOT.field("includeObject");
             let detail = "must be 'Metadata', 'Object', 'None', or empty";
             let error = meta::FieldError::invalid(&path, other, detail);
-            let kind = meta::gvk::GroupKind::new("meta.k8s.io", "TableOptions");
-            return Err(Status::invalid(&kind, "", &[error]));
+            return Err(Status::bad_request(format!("Unable to convert to Table as requested: {error}")));
         }
     };
     Ok(TableOptions {
@@ -162,7 +167,7 @@ impl Output {
     pub fn form_name(&self, api_version: &str) -> Arc<str> {
         match &self.shown {
             Shown::Whole => api_version.into(),
-            Shown::Metadata => "metadata".into(),
+            Shown::Metadata | Shown::MetadataList => "metadata".into(),
             Shown::Table(options) => format!("{api_version} {options:?}").into(),
         }
     }

@@ -61,7 +61,8 @@ pub(crate) async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<In
     respond::set_header(&mut response, "audit-id", &audit_id);
     response
         .headers_mut()
-        .insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
+        .entry(header::CACHE_CONTROL)
+        .or_insert(header::HeaderValue::from_static("no-cache, private"));
     let code = response.status().as_u16();
     drop(in_flight);
     server.metrics.request_served(&seen.subject, code, started.elapsed());
@@ -157,7 +158,7 @@ async fn serve(
             Err(_) => return Err(timed_out()),
         },
     };
-    respond::answer(answer, &context)
+    Ok(respond::answer(answer, &context))
 }
 
 fn timed_out() -> Status {
@@ -283,10 +284,15 @@ fn resolve(catalog: &Catalog, info: &RequestInfo) -> Result<Arc<Resource>, Unkno
     let found = catalog.resource(&target.group, &target.version, &target.resource).ok_or_else(not_found)?;
     // A resource of the cluster is not found below a namespace, nor one object of a namespace without it.
     let in_namespace = !target.namespace.is_empty() && target.resource != "namespaces";
-    let misplaced =
-        in_namespace && !found.namespaced || !in_namespace && found.namespaced && target.name_from_path;
-    if misplaced || target.has_more_segments {
+    // Without a namespace, objects in namespaces can only be read.
+    let everywhere = !in_namespace && found.namespaced;
+    let reads = matches!(info.verb, "list" | "watch");
+    let misplaced = in_namespace && !found.namespaced || everywhere && target.name_from_path;
+    if misplaced || everywhere && !reads && !found.is_builtin() || target.has_more_segments {
         return Err(not_found());
+    }
+    if everywhere && !reads {
+        return Err(Unknown::Status(Box::new(verbs::method_not_allowed())));
     }
     Ok(found.clone())
 }

@@ -102,7 +102,7 @@ fn parse_resource(
     let mut info =
         ResourceInfo { group: group.to_owned(), version: version.to_owned(), ..ResourceInfo::default() };
     if let ["namespaces", namespace, others @ ..] = rest {
-        info.namespace = (*namespace).to_owned();
+        (*namespace).clone_into(&mut info.namespace);
         if others.first().is_some_and(|first| !NAMESPACE_SUBRESOURCES.contains(first)) {
             rest = others;
         }

@@ -17,6 +17,8 @@ use jiff::Timestamp;
 use meta::status::Status;
 use meta::{Value, wire};
 use registry::Object;
+use store::Store;
+use store::backup::Backup;
 
 use crate::catalog::Resource;
 use crate::catalog::discovery::Document;
@@ -27,7 +29,7 @@ use crate::verbs::{Answer, ListAnswer, table};
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Bound: bytes of a list that are encoded at once.
-const LIST_CHUNK_BYTES: usize = 128 * 1024;
+const LIST_CHUNK_BYTES: usize = 32 * 1024;
 /// Answers from this size on are compressed for clients that want it, as in the reference.
 const GZIP_MIN_BYTES: usize = 128 * 1024;
 /// Fast rather than small: the wire is usually a local one.
@@ -41,19 +43,19 @@ pub(crate) struct Context<'a> {
 }
 
 /// The response to a verb.
-pub(crate) fn answer(answer: Answer, context: &Context<'_>) -> Result<Response<Body>, Status> {
+pub(crate) fn answer(answer: Answer, context: &Context<'_>) -> Response<Body> {
     match answer {
-        Answer::Object { code, object, output } => Ok(object_response(code, &object, &output, context)),
+        Answer::Object { code, object, output } => object_response(code, &object, &output, context),
         Answer::Value { code, value, output } => {
             let shown = match &output.shown {
                 Shown::Whole => value,
-                Shown::Metadata => table::reduce(value, "meta.k8s.io/v1"),
+                Shown::Metadata | Shown::MetadataList => table::reduce(value, "meta.k8s.io/v1"),
                 Shown::Table(options) => table::of_value(context.resource, value, options, context.now),
             };
-            Ok(bytes(code, output.content_type(), encode(&shown, output.media), context.gzip))
+            bytes(code, output.content_type(), encode(&shown, output.media), context.gzip)
         }
-        Answer::List { list, output } => Ok(list_response(list, &output, context)),
-        Answer::Watch(watch) => Ok(streaming("application/json", *watch)),
+        Answer::List { list, output } => list_response(list, &output, context),
+        Answer::Watch(watch) => streaming("application/json", *watch),
     }
 }
 
@@ -61,7 +63,7 @@ fn object_response(code: u16, object: &Object, output: &Output, context: &Contex
     let api_version = context.resource.api_version();
     let text = match (&output.shown, output.media) {
         (Shown::Whole, Media::Json) => object.with_api_version(&api_version),
-        (Shown::Metadata, Media::Json) => table::partial_metadata(object),
+        (Shown::Metadata | Shown::MetadataList, Media::Json) => table::partial_metadata(object),
         (Shown::Table(options), media) => {
             encode(&table::of_objects(context.resource, &[object], options, context.now, None), media)
         }
@@ -96,14 +98,14 @@ fn encode(value: &Value, media: Media) -> Bytes {
 
 fn list_response(list: ListAnswer, output: &Output, context: &Context<'_>) -> Response<Body> {
     let resource = context.resource;
-    let is_table = matches!(output.shown, Shown::Table(_));
-    let metadata = list.metadata(resource.habits.untyped_lists && !is_table);
+    let whole = output.shown == Shown::Whole;
+    let metadata = list.metadata(resource.habits.untyped_lists && whole);
     if let Shown::Table(options) = &output.shown {
         let objects: Vec<&Object> = list.objects.iter().map(AsRef::as_ref).collect();
         let table = table::of_objects(resource, &objects, options, context.now, Some(metadata));
         return bytes(200, output.content_type(), encode(&table, output.media), context.gzip);
     }
-    let text = ListText::new(list, metadata, output, resource);
+    let text = ListText::new(list, &metadata, output, resource);
     if output.media != Media::Json {
         let whole: Vec<u8> = text.flatten().collect();
         let value = wire::json::parse(&whole).map(|parsed| parsed.value).unwrap_or_default();
@@ -142,9 +144,9 @@ enum ItemText {
 }
 
 impl ListText {
-    fn new(list: ListAnswer, metadata: Value, output: &Output, resource: &Resource) -> Self {
+    fn new(list: ListAnswer, metadata: &Value, output: &Output, resource: &Resource) -> Self {
         let (api_version, kind, item) = match &output.shown {
-            Shown::Metadata => {
+            Shown::Metadata | Shown::MetadataList => {
                 ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList".into(), ItemText::Metadata)
             }
             _ if resource.habits.untyped_lists => {
@@ -158,7 +160,7 @@ impl ListText {
         head.extend_from_slice(b",\"apiVersion\":");
         wire::json::encode_str(&api_version, &mut head);
         head.extend_from_slice(b",\"metadata\":");
-        wire::json::encode(&metadata, &mut head);
+        wire::json::encode(metadata, &mut head);
         head.extend_from_slice(b",\"items\":[");
         let size_hint = list.objects.iter().map(|object| object.bytes().len()).sum();
         let objects = list.objects.into_iter();
@@ -283,6 +285,30 @@ fn streaming<C: Into<Bytes>>(
     let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+/// A backup of everything, made as it is sent. One that fails half-way ends without its footer, by which the
+/// reader notices.
+pub(crate) fn backup(store: Arc<dyn Store>) -> Response<Body> {
+    let pieces = stream::unfold(Stage::Waiting(store), |stage| async move {
+        let mut backup = match stage {
+            Stage::Waiting(store) => Backup::start(store).await.map_err(log_broken_backup).ok()?,
+            Stage::Running(backup) => *backup,
+        };
+        let piece = backup.next().await.map_err(log_broken_backup).ok()??;
+        Some((piece, Stage::Running(Box::new(backup))))
+    });
+    streaming("application/octet-stream", pieces)
+}
+
+enum Stage {
+    Waiting(Arc<dyn Store>),
+    Running(Box<Backup>),
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn log_broken_backup(error: store::Error) {
+    tracing::error!(error = &error as &dyn std::error::Error, "a backup broke off");
 }
 
 /// A response with these bytes.

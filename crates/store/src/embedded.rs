@@ -177,7 +177,7 @@ impl Store for EmbeddedStore {
     }
 
     fn current(&self) -> BoxFuture<'_, Result<Revision>> {
-        Box::pin(async move { Ok(self.shared.published.current()) })
+        Box::pin(async move { self.shared.published.current_if_open().ok_or_else(Error::closed) })
     }
 
     fn compact(&self, oldest: Revision) -> BoxFuture<'_, Result<()>> {
@@ -193,6 +193,7 @@ impl Store for EmbeddedStore {
         let (current, compacted) = (published.current(), published.compacted());
         Stats {
             current,
+            writable: self.shared.queue.is_open(),
             compacted,
             history: current.0 - compacted.0.min(current.0),
             watches: published.watches() as u64,

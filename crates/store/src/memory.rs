@@ -324,6 +324,7 @@ impl Store for MemoryStore {
         let state = self.0.state.lock();
         Stats {
             current: state.current,
+            writable: state.signal.is_some(),
             compacted: state.compacted,
             history: state.history.len() as u64,
             watches: state.signal.as_ref().map_or(0, |signal| signal.receiver_count() as u64),

@@ -6,6 +6,8 @@ use crate::Revision;
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     pub current: Revision,
+    /// Whether transactions are taken: not closed, and no failure of the disk has ended writing.
+    pub writable: bool,
     /// States before this one are gone.
     pub compacted: Revision,
     /// Transactions that changed something.

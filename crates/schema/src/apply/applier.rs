@@ -171,22 +171,22 @@ impl Attempt<'_> {
         let unknown = || internal(format!("no corresponding type for {}", gvk_of(&config)));
         let ty = versions.type_of(info.api_version).ok_or_else(unknown)?;
         let reset = versions.reset_fields(info.api_version);
-        let fields = self.check_types(ty, &config)?;
+        let mut own = own_entry(info, Operation::Apply);
+        own.fields = typed::configured_fields(ty, &config, reset).map_err(|errors| {
+            internal(format!("failed to create typed patch object ({}): {errors}", name_of(&config)))
+        })?;
+        let base = self.base(ty)?;
 
         reconcile_all(&mut entries, versions);
-        let mut own = own_entry(info, Operation::Apply);
         let last = entries.iter().position(|known| known.is_same_manager(&own));
         let last = last.map(|index| entries.remove(index));
-        own.fields = fields;
-
-        let old = self.live.or_else(|| versions.empty());
-        let mut new = merge(ty, old.map_or(Value::Null, without_managed_fields), config);
+        let mut new = merge(ty, base, config);
         if let Some(last) = &last {
             new = prune(new, &own, last, &entries, versions)
                 .map_err(|error| internal(format!("failed to prune fields: {error}")))?;
         }
         let failed = |_| internal("failed to compare objects".to_owned());
-        let delta = compare::compare(ty, old, Some(&new), reset).map_err(failed)?;
+        let delta = compare::compare(ty, self.old(), Some(&new), reset).map_err(failed)?;
         self.take_fields(&mut entries, delta, &new, force)?;
 
         strip_system(&mut own.fields);
@@ -203,18 +203,19 @@ impl Attempt<'_> {
         Ok(new)
     }
 
-    /// Checks both objects and finds the fields of the configuration.
-    fn check_types(&self, ty: &TypeRef, config: &Value) -> Result<FieldSet, Failure> {
-        let reset = self.versions.reset_fields(self.request.info.api_version);
-        let fields = typed::configured_fields(ty, config, reset).map_err(|errors| {
-            internal(format!("failed to create typed patch object ({}): {errors}", name_of(config)))
-        })?;
-        if let Some(live) = self.live {
-            typed::validate(ty, live, Duplicates::Allowed).map_err(|errors| {
-                internal(format!("failed to create typed live object ({}): {errors}", name_of(live)))
+    fn old(&self) -> Option<&Value> {
+        self.live.or_else(|| self.versions.empty())
+    }
+
+    /// A copy of what the configuration is laid over, without owners.
+    fn base(&self, ty: &TypeRef) -> Result<Value, Failure> {
+        let base = self.old().map_or(Value::Null, without_managed_fields);
+        if self.live.is_some() {
+            typed::validate(ty, &base, Duplicates::Allowed).map_err(|errors| {
+                internal(format!("failed to create typed live object ({}): {errors}", name_of(&base)))
             })?;
         }
-        Ok(fields)
+        Ok(base)
     }
 
     /// Takes what the configuration changes from its owners, or finds that it may not.
@@ -225,7 +226,7 @@ impl Attempt<'_> {
         new: &Value,
         force: bool,
     ) -> Result<(), Failure> {
-        let old = self.live.or_else(|| self.versions.empty());
+        let old = self.old();
         let mut deltas =
             Deltas { request: self.request.info.api_version, of_request: delta, others: Vec::new() };
         let mut conflicts = Vec::new();

@@ -15,7 +15,7 @@ use super::element;
 use super::fieldset::{self, FieldSet};
 use super::reset::{ResetFields, Skip};
 use super::typed;
-use super::typedef::{ListDef, ListKind, MapDef, Shape, TypeDef, TypeRef};
+use super::typedef::{Field, ListDef, ListKind, MapDef, Shape, TypeDef, TypeRef};
 
 /// The difference between two objects.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,6 +77,12 @@ impl Branch {
         Branch { member: true, children: Vec::new() }
     }
 
+    /// Makes room for the children of a member, after its mark.
+    fn begin(&mut self, children: usize) {
+        self.children.reserve_exact(children + 1);
+        self.children.push(fieldset::mark());
+    }
+
     /// Hangs a child on; `element` is called only when there is something to hang on.
     pub(super) fn push(&mut self, element: impl FnOnce() -> Text, child: Branch) {
         if let Some(node) = fieldset::node(child.children, child.member) {
@@ -124,7 +130,7 @@ fn one_sided(def: &TypeDef, value: &Value, skip: Option<&Skip>) -> Result<Branch
             if map.atomic {
                 deep_check(def, value)?;
             } else {
-                branch.children.reserve_exact(object.len() + 1); // and the mark of the node itself
+                branch.begin(object.len());
                 members_of(map, object, skip, &mut branch)?;
             }
         }
@@ -149,20 +155,20 @@ fn members_of(
     let mut fields = Fields::of(map);
     for (name, value) in object.iter() {
         let below = skip.and_then(|skip| skip.member(name));
-        let def = fields.find(name)?;
+        let member = fields.find(name)?;
         if below.is_some_and(Skip::is_all) {
-            deep_check(def, value)?;
+            deep_check(member.def, value)?;
             continue;
         }
-        let child = one_sided(def, value, below)?;
-        branch.push(|| element::field(name), hide(child, below));
+        let child = one_sided(member.def, value, below)?;
+        branch.push(|| member.element(name), hide(child, below));
     }
     Ok(())
 }
 
 fn items_of(list: &ListDef, items: &[Value], branch: &mut Branch) -> Result<(), NotConforming> {
     let items = keyed(list, items)?;
-    branch.children.reserve_exact(items.len() + 1);
+    branch.begin(items.len());
     let mut at = 0;
     while at < items.len() {
         let count = same_key(&items, at);
@@ -242,14 +248,14 @@ fn members(
     let mut branches = Branches::default();
     for (name, old, new) in zip(old, new) {
         let below = skip.and_then(|skip| skip.member(name));
-        let def = fields.find(name)?;
+        let member = fields.find(name)?;
         if below.is_some_and(Skip::is_all) {
-            new.map_or(Ok(()), |new| deep_check(def, new))?; // not recorded, but has to conform
+            new.map_or(Ok(()), |new| deep_check(member.def, new))?; // not recorded, but has to conform
             continue;
         }
-        let child = walk(def, old, new, below)?;
-        branches.changed.push(|| element::field(name), hide(child.changed, below));
-        branches.removed.push(|| element::field(name), hide(child.removed, below));
+        let child = walk(member.def, old, new, below)?;
+        branches.changed.push(|| member.element(name), hide(child.changed, below));
+        branches.removed.push(|| member.element(name), hide(child.removed, below));
     }
     Ok(branches)
 }
@@ -320,7 +326,9 @@ fn keyed<'a>(list: &ListDef, items: &'a [Value]) -> Result<Vec<Keyed<'a>>, NotCo
     for value in items {
         keyed.push((element::item(list, value).map_err(|_| NotConforming)?, value));
     }
-    keyed.sort_by(|left, right| left.0.cmp(&right.0));
+    if !keyed.is_sorted_by(|left: &Keyed<'_>, right| left.0 <= right.0) {
+        keyed.sort_by(|left, right| left.0.cmp(&right.0));
+    }
     Ok(keyed)
 }
 
@@ -369,26 +377,48 @@ impl<'a> Fields<'a> {
         Fields { map, at: 0 }
     }
 
-    pub(super) fn find(&mut self, name: &str) -> Result<&'a TypeDef, NotConforming> {
-        let additional = || self.map.additional.as_ref().map(TypeRef::def).ok_or(NotConforming);
+    pub(super) fn find(&mut self, name: &str) -> Result<Member<'a>, NotConforming> {
         let rest = &self.map.fields()[self.at..];
         for (step, field) in rest.iter().enumerate() {
             if step == Self::STEPS {
-                return self.map.member(name).map(TypeRef::def).ok_or(NotConforming);
+                return self.map.field(name).map_or_else(|| self.additional(), |field| Ok(Member::of(field)));
             }
             match field.name.as_str().cmp(name) {
                 Ordering::Less => {}
                 Ordering::Equal => {
                     self.at += step + 1;
-                    return Ok(field.ty.def());
+                    return Ok(Member::of(field));
                 }
                 Ordering::Greater => {
                     self.at += step;
-                    return additional();
+                    return self.additional();
                 }
             }
         }
-        additional()
+        self.at += rest.len();
+        self.additional()
+    }
+
+    fn additional(&self) -> Result<Member<'a>, NotConforming> {
+        let additional = self.map.additional.as_ref().ok_or(NotConforming)?;
+        Ok(Member { def: additional.def(), field: None })
+    }
+}
+
+/// The type of a member, and its field when it is declared.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'a> {
+    pub def: &'a TypeDef,
+    pub field: Option<&'a Field>,
+}
+
+impl<'a> Member<'a> {
+    fn of(field: &'a Field) -> Self {
+        Member { def: field.ty.def(), field: Some(field) }
+    }
+
+    pub(super) fn element(&self, name: &str) -> Text {
+        self.field.map_or_else(|| element::field(name), |field| field.element.clone())
     }
 }
 

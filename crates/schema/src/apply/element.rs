@@ -59,9 +59,18 @@ impl fmt::Display for ItemError {
 
 /// `f:name`
 pub(super) fn field(name: &str) -> Text {
-    let mut text = Text::const_new("f:");
-    text.push_str(name);
-    text
+    let mut buffer = Buffer::new();
+    buffer.push_str("f:");
+    buffer.push_str(name);
+    buffer.into_text()
+}
+
+/// `"name":`, the beginning of one key of an item.
+pub(super) fn encode_key(name: &str) -> Text {
+    let mut buffer = Buffer::new();
+    write_json_string(name, &mut buffer);
+    buffer.push_str(":");
+    buffer.into_text()
 }
 
 /// The element of an item of a set or list map.
@@ -81,8 +90,8 @@ pub(super) fn has_item(list: &ListDef, value: &Value) -> bool {
             let element = list.element.def().map.as_ref();
             let default =
                 |key| element.and_then(|map| map.field(key)).is_some_and(|field| field.default.is_some());
-            keys.sorted.iter().any(|key| object.contains_key(key) || default(key))
-                && (element.is_some() || keys.sorted.iter().all(|key| object.contains_key(key)))
+            keys.sorted.iter().any(|key| object.contains_key(&key.name) || default(&key.name))
+                && (element.is_some() || keys.sorted.iter().all(|key| object.contains_key(&key.name)))
         }
         _ => false,
     }
@@ -94,9 +103,10 @@ fn set_item(value: &Value) -> Result<Text, ItemError> {
         Value::Array(_) => Err(ItemError::ListInSet),
         Value::Null => Err(ItemError::NullInSet),
         scalar => {
-            let mut text = Text::const_new("v:");
-            write_json(scalar, &mut text);
-            Ok(text)
+            let mut buffer = Buffer::new();
+            buffer.push_str("v:");
+            write_json(scalar, &mut buffer);
+            Ok(buffer.into_text())
         }
     }
 }
@@ -107,28 +117,27 @@ fn list_map_item(list: &ListDef, keys: &ListKeys, value: &Value) -> Result<Text,
         Value::Null => return Err(ItemError::NullInListMap),
         _ => return Err(ItemError::NoMapInListMap),
     };
-    let mut text = Text::const_new("k:{");
+    let mut buffer = Buffer::new();
+    let mut separator = "k:{";
     for key in &keys.sorted {
-        let found = match object.get(key) {
+        let found = match object.get(&key.name) {
             Some(found) => found,
             // A key that is absent and has no default makes another item than one that has it.
-            None => match key_default(list, key)? {
+            None => match key_default(list, &key.name)? {
                 Some(default) => default,
                 None => continue,
             },
         };
-        if text.len() > 3 {
-            text.push(',');
-        }
-        write_json_string(key, &mut text);
-        text.push(':');
-        write_json(found, &mut text);
+        buffer.push_str(separator);
+        buffer.push_str(&key.encoded);
+        write_json(found, &mut buffer);
+        separator = ",";
     }
-    if text.len() == 3 {
+    if separator != "," {
         return Err(ItemError::NoKeys(keys.declared.to_vec()));
     }
-    text.push('}');
-    Ok(text)
+    buffer.push_str("}");
+    Ok(buffer.into_text())
 }
 
 fn key_default<'a>(list: &'a ListDef, key: &Text) -> Result<Option<&'a Value>, ItemError> {
@@ -180,14 +189,16 @@ impl PathElement {
         match self {
             PathElement::Field(name) => field(name),
             PathElement::Key(fields) => {
-                let mut text = Text::const_new("k:");
-                write_json_object(fields, &mut text);
-                text
+                let mut buffer = Buffer::new();
+                buffer.push_str("k:");
+                write_json_object(fields, &mut buffer);
+                buffer.into_text()
             }
             PathElement::Value(value) => {
-                let mut text = Text::const_new("v:");
-                write_json(value, &mut text);
-                text
+                let mut buffer = Buffer::new();
+                buffer.push_str("v:");
+                write_json(value, &mut buffer);
+                buffer.into_text()
             }
             PathElement::Index(index) => Text::from(format!("i:{index}")),
         }
@@ -290,8 +301,62 @@ pub(super) fn as_float(value: &Value) -> f64 {
     }
 }
 
+/// What text is written to.
+pub(super) trait Sink {
+    fn push_str(&mut self, text: &str);
+}
+
+impl Sink for String {
+    fn push_str(&mut self, text: &str) {
+        self.push_str(text);
+    }
+}
+
+/// Collects a short text on the stack, so that an element is made in one step.
+struct Buffer {
+    bytes: [u8; Buffer::BYTES],
+    len: usize,
+    /// Everything, once it is too long for the stack.
+    long: String,
+}
+
+impl Buffer {
+    const BYTES: usize = 112;
+
+    fn new() -> Self {
+        Buffer { bytes: [0; Buffer::BYTES], len: 0, long: String::new() }
+    }
+
+    fn as_str(&self) -> &str {
+        if self.long.is_empty() {
+            std::str::from_utf8(&self.bytes[..self.len]).expect("only whole texts are pushed")
+        } else {
+            &self.long
+        }
+    }
+
+    fn into_text(self) -> Text {
+        Text::from(self.as_str())
+    }
+}
+
+impl Sink for Buffer {
+    fn push_str(&mut self, text: &str) {
+        let end = self.len + text.len();
+        if self.long.is_empty() && end <= Buffer::BYTES {
+            self.bytes[self.len..end].copy_from_slice(text.as_bytes());
+            self.len = end;
+            return;
+        }
+        if self.long.is_empty() {
+            self.long = self.as_str().to_owned();
+        }
+        self.long.push_str(text);
+    }
+}
+
 /// JSON as the reference writes it inside a path element; an integral float and an integer look the same.
-fn write_json(value: &Value, out: &mut Text) {
+fn write_json(value: &Value, out: &mut impl Sink) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
@@ -300,45 +365,61 @@ fn write_json(value: &Value, out: &mut Text) {
         Value::Float(value) => out.push_str(&go_text::json_float(*value)),
         Value::String(value) => write_json_string(value, out),
         Value::Array(items) => {
-            out.push('[');
-            for (position, item) in items.iter().enumerate() {
-                if position > 0 {
-                    out.push(',');
-                }
+            let mut separator = "[";
+            for item in items {
+                out.push_str(separator);
                 write_json(item, out);
+                separator = ",";
             }
-            out.push(']');
+            out.push_str(if items.is_empty() { "[]" } else { "]" });
         }
         Value::Object(fields) => write_json_object(fields, out),
     }
 }
 
-fn write_json_object(fields: &Map, out: &mut Text) {
-    out.push('{');
-    for (position, (name, value)) in fields.iter().enumerate() {
-        if position > 0 {
-            out.push(',');
-        }
+fn write_json_object(fields: &Map, out: &mut impl Sink) {
+    let mut separator = "{";
+    for (name, value) in fields.iter() {
+        out.push_str(separator);
         write_json_string(name, out);
-        out.push(':');
+        out.push_str(":");
         write_json(value, out);
+        separator = ",";
     }
-    out.push('}');
+    out.push_str(if fields.is_empty() { "{}" } else { "}" });
 }
 
 /// Escapes what the reference's writer escapes, HTML characters included.
-pub(super) fn write_json_string(value: &str, out: &mut Text) {
-    out.push('"');
-    let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2);
-    if value.bytes().all(plain) {
-        out.push_str(value);
+pub(super) fn write_json_string(value: &str, out: &mut impl Sink) {
+    out.push_str("\"");
+    if value.bytes().any(|byte| NEEDS_CARE[usize::from(byte)]) {
+        for character in value.chars() {
+            write_json_char(character, out);
+        }
     } else {
-        value.chars().for_each(|character| write_json_char(character, out));
+        out.push_str(value);
     }
-    out.push('"');
+    out.push_str("\"");
 }
 
-fn write_json_char(character: char, out: &mut Text) {
+/// Bytes that are escaped or may begin a character that is.
+const NEEDS_CARE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table[b'<' as usize] = true;
+    table[b'>' as usize] = true;
+    table[b'&' as usize] = true;
+    table[0xe2] = true;
+    table
+};
+
+fn write_json_char(character: char, out: &mut impl Sink) {
     match character {
         '"' => out.push_str("\\\""),
         '\\' => out.push_str("\\\\"),
@@ -348,7 +429,7 @@ fn write_json_char(character: char, out: &mut Text) {
         '\0'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
             out.push_str(&format!("\\u{:04x}", u32::from(character)));
         }
-        other => out.push(other),
+        other => out.push_str(other.encode_utf8(&mut [0; 4])),
     }
 }
 

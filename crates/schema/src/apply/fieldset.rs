@@ -5,6 +5,9 @@
 //! Because the tree is the document, reading and writing a set costs nothing, and the ownership of an
 //! object is changed in place.
 //!
+//! DIFFERENCE: elements appear in the order of their texts, as the reference does for custom resources; for
+//! its own kinds it orders numbers by size. [`FieldSet::to_json`] does the latter.
+//!
 //! All operations are member by member: removing a parent leaves its children, except where the name says
 //! `recursive`.
 //!
@@ -77,13 +80,14 @@ impl FieldSet {
 
     /// `FieldsV1` bytes with the elements in the reference's order, which sorts numbers by size.
     pub fn to_json(&self) -> String {
-        let mut out = Text::default();
+        let mut out = String::new();
         write_node(&self.root, &mut out);
-        out.into()
+        out
     }
 
+    /// Takes the children of the root, whose mark does not count.
     pub(super) fn from_sorted(children: Vec<(Text, Value)>) -> Self {
-        FieldSet { root: Map::from_entries(children) }
+        FieldSet { root: node(children, false).unwrap_or_default() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -212,13 +216,22 @@ fn settle(node: &mut Map, member: bool) -> bool {
     inner || member
 }
 
-/// Makes the content of a node that is built from parts; `None` when nothing is left of it.
+/// The mark of a node as a member, to be put before its children.
+pub(super) fn mark() -> (Text, Value) {
+    (Text::const_new(SELF), Value::Object(Map::new()))
+}
+
+/// Makes the content of a node that is built from parts; `None` when nothing is left of it. The children of
+/// a member may already begin with the mark.
 pub(super) fn node(mut children: Vec<(Text, Value)>, member: bool) -> Option<Map> {
-    if children.is_empty() {
+    let marked = children.first().is_some_and(|(element, _)| element == SELF);
+    if children.len() == usize::from(marked) {
         return member.then(Map::new);
     }
-    if member {
-        children.insert(0, (Text::const_new(SELF), Value::Object(Map::new())));
+    match (member, marked) {
+        (true, false) => children.insert(0, mark()),
+        (false, true) => _ = children.remove(0),
+        _ => {}
     }
     Some(Map::from_entries(children))
 }
@@ -367,10 +380,10 @@ fn visit_members<'a>(node: &'a Map, path: &mut Vec<&'a str>, visit: &mut dyn FnM
     }
 }
 
-fn write_node(node: &Map, out: &mut Text) {
+fn write_node(node: &Map, out: &mut String) {
     out.push('{');
     let mut first = true;
-    let mut separate = |out: &mut Text| {
+    let mut separate = |out: &mut String| {
         if !std::mem::take(&mut first) {
             out.push(',');
         }

@@ -227,6 +227,7 @@ impl Deltas<'_> {
     }
 }
 
+/// DIFFERENCE: the reference gives up when the converted object has duplicates in a set or list map.
 fn converted_delta(
     api_version: &str,
     old: Option<&Value>,
@@ -264,6 +265,7 @@ fn cap_update_managers(entries: &mut Vec<Entry>) {
     updates.sort_by_cached_key(|entry| (entry.time.clone(), entry.identifier()));
     let (mut buckets, updates): (Vec<Entry>, Vec<Entry>) = updates.into_iter().partition(is_bucket);
     // The bucket of a version is what was merged before, or else becomes its oldest entry.
+    // DIFFERENCE: when its turn to be merged comes, the reference loses it.
     let mut oldest: Vec<Entry> = Vec::new();
     for entry in updates {
         let in_version = |candidate: &&mut Entry| candidate.api_version == entry.api_version;

@@ -41,7 +41,10 @@ pub(super) fn prune(
 ) -> Result<Value, String> {
     let in_version = |entry: &Entry| entry.api_version == own.api_version;
     if in_version(last) && others.iter().all(in_version) && last.fields.is_subset(&own.fields) {
-        return Ok(merged); // everything that would go would be put back
+        // Everything that would go would be put back.
+        // DIFFERENCE: the reference removes a struct that is applied as `{}` again when it holds an empty list
+        // and other fields that nobody owns.
+        return Ok(merged);
     }
     let merged = Versioned { object: merged, api_version: own.api_version.clone() };
     let (Some(ty), false) = (versions.type_of(&last.api_version), last.fields.is_empty()) else {

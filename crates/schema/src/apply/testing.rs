@@ -4,7 +4,7 @@ use meta::{Map, Value};
 use proptest::prelude::*;
 
 use super::typedef::{Field, Scalar, TypeRef};
-use super::versions::SingleVersion;
+use super::versions::{ConvertError, SingleVersion, Versions};
 use super::{FieldSet, ResetFields};
 
 /// Reads relaxed JSON: single quotes stand for double ones.
@@ -63,6 +63,97 @@ pub(crate) fn widgets() -> SingleVersion {
         reset: ResetFields::new(&[&["status"]]),
         empty: None,
     }
+}
+
+/// `g/v2` calls `spec.x` `spec.z`; there are no other versions.
+pub(crate) struct TwoVersions([TypeRef; 2]);
+
+impl TwoVersions {
+    pub(crate) fn new() -> Self {
+        let ty = |name: &str| {
+            let number = TypeRef::numeric;
+            let spec = TypeRef::object([
+                Field::new(name, number()),
+                Field::new("y", number()),
+                Field::new("map", TypeRef::map(TypeRef::string())),
+            ]);
+            TypeRef::root([Field::new("spec", spec)], None)
+        };
+        TwoVersions([ty("x"), ty("z")])
+    }
+}
+
+impl Versions for TwoVersions {
+    fn type_of(&self, api_version: &str) -> Option<&TypeRef> {
+        ["g/v1", "g/v2"].iter().position(|known| *known == api_version).map(|index| &self.0[index])
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConvertError> {
+        let (from, to) = if api_version == "g/v1" { ("z", "x") } else { ("x", "z") };
+        let mut object = object.clone();
+        let members = object.as_object_mut().expect("is an object");
+        members.insert("apiVersion", api_version);
+        if let Some(spec) = members.get_mut("spec").and_then(Value::as_object_mut)
+            && let Some(value) = spec.remove(from)
+        {
+            spec.insert(to, value);
+        }
+        Ok(object)
+    }
+}
+
+/// Any JSON, with names that mean something here.
+pub(crate) fn anything() -> impl Strategy<Value = Value> {
+    let name = prop::sample::select(vec![
+        "apiVersion",
+        "kind",
+        "metadata",
+        "managedFields",
+        "uid",
+        "labels",
+        "spec",
+        "status",
+        "x",
+        "s",
+        "set",
+        "items",
+        "ports",
+        "name",
+        "port",
+        "map",
+        "maps",
+        "whole",
+        "nested",
+        "any",
+        "list",
+        "manager",
+        "operation",
+        "fieldsType",
+        "fieldsV1",
+        "time",
+        "f:spec",
+        "f:x",
+        ".",
+        "k:{}",
+        "v:1",
+        "i:0",
+        "junk",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        (-2_i64..3).prop_map(Value::Int),
+        Just(Value::Float(0.5)),
+        prop::sample::select(vec!["", "a", "Apply", "Update", "g/v1", "Widget", "FieldsV1"])
+            .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 48, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+            prop::collection::btree_map(name.clone(), inner, 0..6)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
 }
 
 /// Configurations of the kind: any of its fields, with few names and values so that they meet.

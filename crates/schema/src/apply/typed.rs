@@ -92,7 +92,9 @@ pub(super) fn conforms(def: &TypeDef, value: &Value) -> bool {
     match (shape, value, &def.map, &def.list) {
         (Shape::Map, Value::Object(object), Some(map), _) => {
             let mut fields = Fields::of(map);
-            object.iter().all(|(name, value)| fields.find(name).is_ok_and(|def| conforms(def, value)))
+            object
+                .iter()
+                .all(|(name, value)| fields.find(name).is_ok_and(|member| conforms(member.def, value)))
         }
         (Shape::List, Value::Array(items), _, Some(list)) => {
             let associative = !matches!(list.kind, ListKind::Atomic);
@@ -160,19 +162,19 @@ impl Mentions {
 
     fn members(&mut self, map: &MapDef, object: Option<&Map>, skip: Option<&Skip>, branch: &mut Branch) {
         branch.children.reserve_exact(object.map_or(0, Map::len) + 1);
+        let mut fields = Fields::of(map);
         for (name, value) in object.into_iter().flat_map(Map::iter) {
             let below = skip.and_then(|skip| skip.member(name));
             if below.is_some_and(Skip::is_all) {
                 self.skipped = true;
                 continue;
             }
-            let field = map.field(name);
-            let ty = field.map(|field| &field.ty).or(map.additional.as_ref());
-            let mut child = ty.map(|ty| self.of(ty.def(), value, below)).unwrap_or_default();
+            let Ok(member) = fields.find(name) else { continue };
+            let mut child = self.of(member.def, value, below);
             // A declared container is no field of its own unless there is nothing in it.
-            child.member |= field.is_none() || is_hollow(value);
+            child.member |= member.field.is_none() || is_hollow(value);
             child.member &= !below.is_some_and(Skip::hides_container);
-            branch.push(|| element::field(name), child);
+            branch.push(|| member.element(name), child);
         }
     }
 
@@ -265,12 +267,12 @@ impl<'a> Check<'a> {
         let mut fields = Fields::of(map);
         for (name, value) in object.iter() {
             self.path.push(Step::Field(name));
-            let Ok(def) = fields.find(name) else {
+            let Ok(member) = fields.find(name) else {
                 self.fail("field not declared in schema".to_owned());
                 self.path.pop();
                 return; // the reference looks no further in this map
             };
-            self.value(def, value);
+            self.value(member.def, value);
             self.path.pop();
         }
     }

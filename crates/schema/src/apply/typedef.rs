@@ -11,6 +11,8 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use meta::{Text, Value};
 
+use super::element;
+
 /// What a scalar may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
@@ -38,7 +40,15 @@ pub struct ListKeys {
     /// As the schema lists them; error texts show this order.
     pub(super) declared: Box<[Text]>,
     /// Sorted; path elements are built in this order.
-    pub(super) sorted: Box<[Text]>,
+    pub(super) sorted: Box<[ListKey]>,
+}
+
+/// A key field of a list map.
+#[derive(Clone, Debug)]
+pub(super) struct ListKey {
+    pub name: Text,
+    /// `"name":`, as it appears in path elements.
+    pub encoded: Text,
 }
 
 #[derive(Clone, Debug)]
@@ -54,11 +64,14 @@ pub struct Field {
     pub ty: TypeRef,
     /// Stands in for a missing list-map key; not used otherwise.
     pub default: Option<Value>,
+    /// `f:name`, ready for use.
+    pub(super) element: Text,
 }
 
 impl Field {
     pub fn new(name: impl Into<Text>, ty: TypeRef) -> Self {
-        Field { name: name.into(), ty, default: None }
+        let name = name.into();
+        Field { element: element::field(&name), name, ty, default: None }
     }
 
     #[must_use]
@@ -293,9 +306,10 @@ impl TypeRef {
 impl ListKind {
     pub fn map<K: Into<Text>>(keys: impl IntoIterator<Item = K>) -> Self {
         let declared: Box<[Text]> = keys.into_iter().map(Into::into).collect();
-        let mut sorted = declared.clone();
+        let mut sorted = declared.to_vec();
         sorted.sort();
-        ListKind::Map(ListKeys { declared, sorted })
+        let encode = |name: Text| ListKey { encoded: element::encode_key(&name), name };
+        ListKind::Map(ListKeys { declared, sorted: sorted.into_iter().map(encode).collect() })
     }
 }
 

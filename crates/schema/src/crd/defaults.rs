@@ -7,6 +7,8 @@ use meta::{FieldError, FieldPath, Map, Value};
 use super::conditions::aggregate;
 use super::structural;
 use crate::compile::{Compiler, Step, surround};
+use crate::expr::Level;
+use crate::expr::eval::{self, Ratcheting, Subject};
 use crate::parse::Props;
 use crate::prune::{is_meta_field, prune_default};
 use crate::structural::{Facts, Node, Schema};
@@ -15,7 +17,13 @@ use crate::{coerce, embedded};
 
 /// Judges the defaults of a schema whose defaults are still as written.
 pub(super) fn validate(schema: &Schema, require_pruned: bool, path: &FieldPath<'_>) -> Vec<FieldError> {
-    let mut walk = Walk { require_pruned, errors: Vec::new(), steps: Vec::new(), resource: &schema.root };
+    let mut walk = Walk {
+        require_pruned,
+        errors: Vec::new(),
+        steps: Vec::new(),
+        resource: &schema.root,
+        rule_budget: eval::OBJECT_BUDGET,
+    };
     walk.node(&schema.root, true, false, path);
     walk.errors
 }
@@ -38,11 +46,13 @@ struct Walk<'a> {
     steps: Vec<Step<'a>>,
     /// The innermost resource.
     resource: &'a Node,
+    /// What the rules may still cost; negative when they cost too much already.
+    rule_budget: i64,
 }
 
 impl<'a> Walk<'a> {
     fn node(&mut self, node: &'a Node, is_root: bool, in_meta: bool, path: &FieldPath<'_>) {
-        if !node.facts.has(Facts::DEFAULTS) {
+        if !node.facts.has(Facts::DEFAULTS) || self.rule_budget < 0 {
             return;
         }
         let is_resource = is_root || node.embedded_resource;
@@ -95,7 +105,32 @@ impl<'a> Walk<'a> {
             self.errors.extend(errors);
             return;
         }
-        self.errors.extend(validate_value(node, &coerced, None, &path.to_string(), Purpose::Default));
+        self.value(node, &coerced, path);
+    }
+
+    /// What the schema says about a default, and if that is nothing, what its rules do.
+    fn value(&mut self, node: &Node, default: &Value, path: &FieldPath<'_>) {
+        let errors = validate_value(node, default, None, &path.to_string(), Purpose::Default);
+        if errors.is_empty() {
+            self.rules(node, default, path);
+        }
+        self.errors.extend(errors);
+    }
+
+    /// Rules must hold for a default that is there already, and for one that appears.
+    fn rules(&mut self, node: &Node, default: &Value, path: &FieldPath<'_>) {
+        let level = if std::ptr::eq(node, self.resource) { Level::Root } else { Level::Inner };
+        let mut subject = Subject { node, level, new: default, old: Some(default) };
+        let kept = eval::run(subject, path, Ratcheting::Off, self.rule_budget);
+        let mut remaining = kept.remaining;
+        if kept.errors.is_empty() {
+            subject.old = None;
+            let introduced = eval::run(subject, path, Ratcheting::Off, self.rule_budget);
+            remaining = remaining.min(introduced.remaining);
+            self.errors.extend(introduced.errors);
+        }
+        self.errors.extend(kept.errors);
+        self.rule_budget = remaining;
     }
 
     /// A default inside of metadata is judged as part of a resource that has nothing else.
@@ -113,7 +148,7 @@ impl<'a> Walk<'a> {
             self.errors.push(FieldError::invalid(path, default.clone(), detail));
             return;
         }
-        self.errors.extend(validate_value(node, default, None, &path.to_string(), Purpose::Default));
+        self.value(node, default, path);
     }
 }
 

@@ -10,27 +10,44 @@ use super::options::Options;
 use super::structural;
 use super::view::SchemaField;
 use crate::compile::Compiler;
+use crate::expr::definition::{Scope, Terms as RuleTerms, TotalCost};
 use crate::field_path::{Brackets, resolve};
 use crate::parse::{Dependency, Items, Props, PropsOrBool, RuleProps};
 use crate::prune::is_meta_field;
+use crate::structural::Schema;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 const REASONS: [&str; 4] =
     ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
-/// Judges the `schema` at `path`.
-pub(super) fn validate(
-    schema: &SchemaField<'_>,
+/// What is demanded of a schema besides what holds for all.
+pub(super) struct Terms<'o> {
     has_status: bool,
     require_structural: bool,
-    options: &Options,
-    path: &FieldPath<'_>,
-) -> Vec<FieldError> {
+    /// The schema is that of the old definition.
+    is_unchanged: bool,
+    options: &'o Options,
+}
+
+impl<'o> Terms<'o> {
+    pub(super) fn new(
+        has_status: bool,
+        require_structural: bool,
+        version: &str,
+        options: &'o Options,
+    ) -> Self {
+        let is_unchanged = options.unchanged_schemas.contains(version);
+        Terms { has_status, require_structural, is_unchanged, options }
+    }
+}
+
+/// Judges the `schema` at `path`.
+pub(super) fn validate(schema: &SchemaField<'_>, terms: &Terms<'_>, path: &FieldPath<'_>) -> Vec<FieldError> {
     let Some((written, props)) = &schema.root else {
         return Vec::new();
     };
     let mut errors = Vec::new();
-    if has_status {
+    if terms.has_status {
         errors.extend(root_with_status(written, props, path));
     }
     if props.nullable {
@@ -39,29 +56,42 @@ pub(super) fn validate(
     }
     let path = path.field("openAPIV3Schema");
     let mut no_form = None;
-    if require_structural {
+    let mut compiled = None;
+    if terms.require_structural {
         no_form = structural::conversion_error(props);
         if no_form.is_none() {
-            errors.extend(structural_and_defaults(props, options, &path));
+            match structural_and_defaults(props, terms.options, &path) {
+                Ok(schema) => compiled = Some(schema),
+                Err(found) => errors.extend(found),
+            }
         }
     }
-    let mut walk = Walk { options, errors: Vec::new() };
-    walk.schema(props, true, Place::ROOT, &path);
+    let mut walk = Walk::new(terms);
+    let scope = compiled.as_ref().map(|schema| Scope::root(&schema.root));
+    walk.schema(props, Place { scope, ..Place::ROOT }, &path);
     errors.append(&mut walk.errors);
+    errors.append(&mut walk.rule_errors);
     // Overlaps with what the walk reports, so it is only shown when that is nothing.
     if let Some(error) = no_form.filter(|_| errors.is_empty()) {
         errors.push(FieldError::invalid(&path, "", error));
     }
+    errors.extend(walk.total_cost.judge(&path));
     errors
 }
 
-fn structural_and_defaults(props: &Props<'_>, options: &Options, path: &FieldPath<'_>) -> Vec<FieldError> {
+/// The schema in its compiled form, with defaults as written, if nothing is wrong with either.
+fn structural_and_defaults(
+    props: &Props<'_>,
+    options: &Options,
+    path: &FieldPath<'_>,
+) -> Result<Schema, Vec<FieldError>> {
     let errors = structural::validate(props, path);
     if !errors.is_empty() {
-        return errors;
+        return Err(errors);
     }
     let schema = Compiler::default().compile_unpruned(props);
-    defaults::validate(&schema, options.require_pruned_defaults, path)
+    let errors = defaults::validate(&schema, options.require_pruned_defaults, path);
+    if errors.is_empty() { Ok(schema) } else { Err(errors) }
 }
 
 /// The status subresource validates `properties.status` alone, so nothing else at the root may concern it.
@@ -107,25 +137,56 @@ struct Place<'a> {
     no_defaults: Option<&'a str>,
     /// Inside the type or the metadata of a resource.
     in_meta: bool,
+    is_root: bool,
+    /// The outermost schema inside of which old values cannot be told.
+    uncorrelatable: Option<&'a FieldPath<'a>>,
+    /// What rules need; not there below `allOf` and its siblings, nor when the definition has other errors.
+    scope: Option<Scope<'a>>,
 }
 
-impl Place<'_> {
-    const ROOT: Place<'static> = Place { no_defaults: None, in_meta: false };
+impl<'a> Place<'a> {
+    const ROOT: Place<'static> =
+        Place { no_defaults: None, in_meta: false, is_root: true, uncorrelatable: None, scope: None };
+
+    /// The place of a schema one level down.
+    fn inner(self, scope: Option<Scope<'a>>) -> Place<'a> {
+        Place { is_root: false, scope, ..self }
+    }
+
+    /// The same where values below `path` do not correspond to old ones.
+    fn without_old(self, path: &'a FieldPath<'a>) -> Place<'a> {
+        Place { uncorrelatable: self.uncorrelatable.or(Some(path)), ..self }
+    }
 }
 
 struct Walk<'o> {
     options: &'o Options,
+    is_unchanged: bool,
     errors: Vec<FieldError>,
+    /// Errors of rules, which come after all others.
+    rule_errors: Vec<FieldError>,
+    total_cost: TotalCost,
 }
 
-impl Walk<'_> {
-    fn schema(&mut self, props: &Props<'_>, is_root: bool, place: Place<'_>, path: &FieldPath<'_>) {
+impl<'o> Walk<'o> {
+    fn new(terms: &Terms<'o>) -> Self {
+        Walk {
+            options: terms.options,
+            is_unchanged: terms.is_unchanged,
+            errors: Vec::new(),
+            rule_errors: Vec::new(),
+            total_cost: TotalCost::default(),
+        }
+    }
+
+    fn schema(&mut self, props: &Props<'_>, place: Place<'_>, path: &FieldPath<'_>) {
+        let errors_before = self.errors.len();
         self.fields(props, place, path);
         if props.unique_items {
             let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
             self.forbid(&path.field("uniqueItems"), detail);
         }
-        self.members(props, is_root, place, path);
+        self.members(props, place, path);
         self.nested(props, place, path);
         self.extensions(props, path);
         self.list(props, path);
@@ -136,7 +197,14 @@ impl Walk<'_> {
         for (index, rule) in props.rules.iter().enumerate() {
             self.rule(rule, props, &rules.index(index));
         }
-        // Here the reference compiles the rules of a schema that had no errors so far, itself and below.
+        // Expressions about a schema with errors in it would only fail for reasons that go away with them.
+        if let Some(scope) = place.scope
+            && !props.rules.is_empty()
+            && self.errors.len() == errors_before
+        {
+            let terms = RuleTerms { uncorrelatable: place.uncorrelatable, is_unchanged: self.is_unchanged };
+            self.rule_errors.extend(scope.check(path, &terms, &mut self.total_cost));
+        }
     }
 
     fn forbid(&mut self, path: &FieldPath<'_>, detail: &str) {
@@ -176,24 +244,25 @@ impl Walk<'_> {
         }
     }
 
-    fn members(&mut self, props: &Props<'_>, is_root: bool, place: Place<'_>, path: &FieldPath<'_>) {
+    fn members(&mut self, props: &Props<'_>, place: Place<'_>, path: &FieldPath<'_>) {
         if let Some(additional) = &props.additional_properties {
             let path = path.field("additionalProperties");
             if !props.properties.is_empty() && !matches!(additional, PropsOrBool::Bool(true)) {
                 self.forbid(&path, "additionalProperties and properties are mutual exclusive");
             }
-            let mut place = place;
+            let mut place = place.inner(place.scope.and_then(Scope::additional));
             if place.in_meta {
                 place.no_defaults = Some("inside additionalProperties applying to object metadata");
             }
             if let Some(additional) = additional.props() {
-                self.schema(additional, false, place, &path);
+                self.schema(additional, place, &path);
             }
         }
         let properties = path.field("properties");
         for (name, property) in &props.properties {
-            let mut place = place;
             let reason;
+            let is_root = place.is_root;
+            let mut place = place.inner(place.scope.and_then(|scope| scope.property(name)));
             if (is_root || props.embedded_resource) && is_meta_field(name) {
                 place.in_meta = true;
                 if is_root {
@@ -201,34 +270,42 @@ impl Walk<'_> {
                     place.no_defaults = Some(&reason);
                 }
             }
-            self.schema(property, false, place, &properties.key(name));
+            self.schema(property, place, &properties.key(name));
         }
     }
 
     fn nested(&mut self, props: &Props<'_>, place: Place<'_>, path: &FieldPath<'_>) {
+        let items_scope = place.scope.and_then(Scope::items);
+        let place = place.inner(None);
         if let Some(part) = &props.not {
-            self.schema(part, false, place, &path.field("not"));
+            self.schema(part, place, &path.field("not"));
         }
         for (field, parts) in [("allOf", &props.all_of), ("oneOf", &props.one_of), ("anyOf", &props.any_of)] {
             for (index, part) in parts.iter().enumerate() {
-                self.schema(part, false, place, &path.field(field).index(index));
+                self.schema(part, place, &path.field(field).index(index));
             }
         }
         for (name, part) in &props.definitions {
-            self.schema(part, false, place, &path.field("definitions").key(name));
+            self.schema(part, place, &path.field("definitions").key(name));
         }
+        let items_place = match props.list_type {
+            Some("map") => place,
+            _ => place.without_old(path),
+        };
         match &props.items {
-            Some(Items::All(items)) => self.schema(items, false, place, &path.field("items")),
+            Some(Items::All(items)) => {
+                self.schema(items, items_place.inner(items_scope), &path.field("items"));
+            }
             Some(Items::Each(list, _)) => {
                 for (index, items) in list.iter().enumerate() {
-                    self.schema(items, false, place, &path.field("items").index(index));
+                    self.schema(items, items_place, &path.field("items").index(index));
                 }
             }
             None => {}
         }
         for (name, dependency) in &props.dependencies {
             if let Dependency::Props(part) = dependency {
-                self.schema(part, false, place, &path.field("dependencies").key(name));
+                self.schema(part, place, &path.field("dependencies").key(name));
             }
         }
     }

@@ -22,6 +22,8 @@ pub(super) struct Options {
     pub(super) require_atomic_sets: bool,
     pub(super) require_list_keys: bool,
     pub(super) allow_broken_ca_bundle: bool,
+    /// Versions whose schema is as it was.
+    pub(super) unchanged_schemas: HashSet<String>,
     /// Versions, or the empty name for what is common, that may keep their too many selectable fields.
     pub(super) too_many_selectable: HashSet<String>,
 }
@@ -39,6 +41,7 @@ impl Options {
             require_list_keys: true,
             // No object depends on a definition that is not established yet.
             allow_broken_ca_bundle: true,
+            unchanged_schemas: HashSet::new(),
             too_many_selectable: HashSet::new(),
         }
     }
@@ -58,9 +61,17 @@ impl Options {
             require_list_keys: no_schema(openapi::has_invalid_list_keys),
             allow_broken_ca_bundle: !is_established
                 || old.conversion.is_some_and(conversion::has_broken_ca_bundle),
+            unchanged_schemas: unchanged_schemas(new, old),
             too_many_selectable: too_many_selectable(new, old),
         }
     }
+}
+
+fn unchanged_schemas(new: &Definition<'_>, old: &Definition<'_>) -> HashSet<String> {
+    let is_unchanged =
+        |name: &&str| old.schema_of(name).is_some_and(|before| new.schema_of(name) == Some(before));
+    let names = new.versions.iter().map(|version| version.name);
+    names.filter(is_unchanged).map(str::to_owned).collect()
 }
 
 fn too_many_selectable(new: &Definition<'_>, old: &Definition<'_>) -> HashSet<String> {

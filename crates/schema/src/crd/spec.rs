@@ -143,7 +143,8 @@ fn version(
         definition.common.has_status()
     };
     if let Some(schema) = &version.own.schema {
-        errors.extend(openapi::validate(schema, has_status, structural, options, &path.field("schema")));
+        let terms = openapi::Terms::new(has_status, structural, version.name, options);
+        errors.extend(openapi::validate(schema, &terms, &path.field("schema")));
     }
     errors.extend(columns::subresources(version.own.subresources, &path.field("subresources")));
     errors.extend(columns::printer(version.own.columns, &path.field("additionalPrinterColumns")));
@@ -260,7 +261,8 @@ fn common(
     if let Some(schema) = &common.schema {
         let has_status =
             common.has_status() || definition.versions.iter().any(|version| version.own.has_status());
-        errors.extend(openapi::validate(schema, has_status, structural, options, &path.field("validation")));
+        let terms = openapi::Terms::new(has_status, structural, definition.version, options);
+        errors.extend(openapi::validate(schema, &terms, &path.field("validation")));
     }
     errors.extend(columns::subresources(common.subresources, &path.field("subresources")));
     errors.extend(columns::printer(common.columns, &path.field("additionalPrinterColumns")));

@@ -110,6 +110,12 @@ pub(super) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
 }
 
 impl<'a> Definition<'a> {
+    /// The schema of a version, be it the version's own or common to all.
+    pub(super) fn schema_of(&self, version: &str) -> Option<&Props<'a>> {
+        let version = self.versions.iter().find(|candidate| candidate.name == version)?;
+        version.own.props().or_else(|| self.common.props())
+    }
+
     pub(super) fn new(definition: &'a Value) -> Result<Self, FieldError> {
         let spec = definition.get("spec").unwrap_or(&Value::Null);
         let written = list(spec, "versions");

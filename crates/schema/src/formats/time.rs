@@ -67,7 +67,7 @@ fn is_offset(text: &str) -> bool {
 
 /// What Go's `time.ParseDuration` reads, or any text with a number before a unit in it.
 pub(super) fn is_duration(text: &str) -> bool {
-    is_go_duration(text) || has_wordy_duration(text)
+    is_go_duration(text) || wordy_duration(text).is_some()
 }
 
 fn is_go_duration(text: &str) -> bool {
@@ -97,21 +97,22 @@ fn is_go_duration(text: &str) -> bool {
     any
 }
 
-/// Units as exact words, and one as a prefix of longer words.
-const UNITS: [(&[&str], &str); 8] = [
-    (&["ns"], "nano"),
-    (&["us", "µs"], "micro"),
-    (&["ms"], "milli"),
-    (&["s"], "sec"),
-    (&["m"], "min"),
-    (&["h", "hr"], "hour"),
-    (&["d"], "day"),
-    (&["w", "wk"], "week"),
+/// Units as exact words, and one as a prefix of longer words, in nanoseconds.
+const UNITS: [(&[&str], &str, i64); 8] = [
+    (&["ns"], "nano", 1),
+    (&["us", "µs"], "micro", 1_000),
+    (&["ms"], "milli", 1_000_000),
+    (&["s"], "sec", 1_000_000_000),
+    (&["m"], "min", 60_000_000_000),
+    (&["h", "hr"], "hour", 3_600_000_000_000),
+    (&["d"], "day", 86_400_000_000_000),
+    (&["w", "wk"], "week", 604_800_000_000_000),
 ];
 
-/// Whether `3 days`, `P1D` or the like occurs in the text and no number in front of a word is too large.
-fn has_wordy_duration(text: &str) -> bool {
-    let mut found = false;
+/// The nanoseconds of every `3 days`, `P1D` or the like in the text together; `None` when there is none, or when a
+/// number in front of a word is too large. Wraps as the reference's sum does.
+pub(super) fn wordy_duration(text: &str) -> Option<i64> {
+    let mut total = None;
     let mut rest = text;
     while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
         let from_number = &rest[start..];
@@ -125,13 +126,14 @@ fn has_wordy_duration(text: &str) -> bool {
             rest = after;
             continue;
         }
-        if number.parse::<i64>().is_err() {
-            return false;
-        }
+        let number = number.parse::<i64>().ok()?;
         let word = word.to_lowercase();
-        found |=
-            UNITS.iter().any(|(exact, prefix)| exact.contains(&word.as_str()) || word.starts_with(prefix));
+        let is_meant =
+            |unit: &&(&[&str], &str, i64)| unit.0.contains(&word.as_str()) || word.starts_with(unit.1);
+        for (_, _, nanos) in UNITS.iter().filter(is_meant) {
+            total = Some(total.unwrap_or(0_i64).wrapping_add(number.wrapping_mul(*nanos)));
+        }
         rest = next;
     }
-    found
+    total
 }

@@ -1,6 +1,5 @@
 //! Creations of objects: what is pruned and defaulted, what is refused and why.
 
-use crest_schema::rules;
 use meta::object::{Malformed, validate_object_meta};
 use meta::wire::json;
 use meta::{FieldError, FieldPath, Meta, Value, names};
@@ -43,7 +42,7 @@ fn judge(case: &Value, kind: &Kind, mut object: Value, verdicts: &mut Verdicts) 
             store_and_read(&mut object, kind);
             check_object(case, &object, &unknown, verdicts);
         }
-        _ => compare(case, kind, &errors, verdicts),
+        _ => compare(case, &errors, verdicts),
     }
 }
 
@@ -54,10 +53,7 @@ fn validate(object: &Value, kind: &Kind) -> Vec<FieldError> {
         "<generated>" => Vec::new(),
         _ => validate_object_meta(meta, kind.scope, names::name_is_dns_subdomain, &path),
     };
-    errors.extend(kind.schema.validate(object, None, kind.scale.as_ref()));
-    if kind.schema.has_rules() {
-        errors.extend(rules::withheld(&errors));
-    }
+    errors.extend(kind.schema.validate(object, None, kind.scale.as_ref()).errors);
     errors
 }
 

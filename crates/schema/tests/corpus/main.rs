@@ -1,7 +1,6 @@
 //! Replays the recorded cases of a corpus of public definitions and objects, purely in process.
 //!
 //! Needs `CREST_SHARED` to name the folder that holds `corpus/`; says so and passes when it does not.
-//! What the rules of `x-kubernetes-validations` decide is not asked here.
 
 #![expect(clippy::print_stdout, reason = "the counts are the point of a replay")]
 

@@ -1,6 +1,5 @@
 //! Updates of objects and of their status: what is forgiven because it did not change.
 
-use crest_schema::rules;
 use meta::object::{Malformed, validate_object_meta_update};
 use meta::patch::merge;
 use meta::wire::json;
@@ -48,14 +47,12 @@ fn judge(case: &Value, kind: &Kind, mut old: Value, body: Value, verdicts: &mut 
     keep(&mut new, &mut old, kind, is_status);
     let path = FieldPath::ROOT.field("metadata");
     let mut errors = validate_object_meta_update(Meta::of(&new), Meta::of(&old), &path);
-    errors.extend(if is_status {
+    let found = if is_status {
         kind.schema.validate_status(&new, &old, kind.scale.as_ref())
     } else {
         kind.schema.validate(&new, Some(&old), kind.scale.as_ref())
-    });
-    if kind.schema.has_rules() {
-        errors.extend(rules::withheld(&errors));
-    }
+    };
+    errors.extend(found.errors);
     match code(case) {
         200 if !errors.is_empty() => {
             verdicts.differ(case, "refused", "200", &format!("{:?}", as_causes(&errors)));
@@ -72,7 +69,7 @@ fn judge(case: &Value, kind: &Kind, mut old: Value, body: Value, verdicts: &mut 
                 verdicts.differ(case, "object", &json::to_string(wanted), &json::to_string(&new));
             }
         }
-        _ => compare(case, kind, &errors, verdicts),
+        _ => compare(case, &errors, verdicts),
     }
 }
 

@@ -8,7 +8,7 @@ use registry::{FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
 use schema::{crd, typed};
 
-use super::form::{BuiltinForm, Form, Hooks, Ownership, VersionOwnership};
+use super::form::{BuiltinForm, Form, Hooks, Ownership, StorageForm, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
 use crate::verbs::write::metadata_mut;
 
@@ -24,7 +24,7 @@ const SERVED: [(&str, &str); 7] = [
 ];
 
 /// How long events are kept unless told otherwise.
-pub const EVENT_TTL: Duration = Duration::from_secs(60 * 60);
+pub const EVENT_TTL: Duration = Duration::from_hours(1);
 
 /// The finalizer of a definition whose objects are still there.
 pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -47,8 +47,8 @@ fn describe(
     described: &'static typed::BuiltinResource,
     event_ttl: Duration,
 ) -> Resource {
-    let (storage_group, storage_version) =
-        described.storage.unwrap_or((described.group, described.version()));
+    // Both groups of events share one store, in the form of the core group.
+    let storage_group = if described.kind == "Event" { "" } else { described.group };
     let api_version = api_version(described.group, described.version());
     let kind = described.kind();
     let types = typed::apply_type(kind);
@@ -66,7 +66,7 @@ fn describe(
             }]),
             empty: Some(empty_object(kind)),
         },
-        hooks: hooks(described.kind),
+        hooks: hooks(described),
     };
     let texts = |texts: &[&'static str]| texts.iter().map(|text| Text::from(*text)).collect();
     Resource {
@@ -83,8 +83,9 @@ fn describe(
         namespaced: described.namespaced,
         verbs: described.verbs.to_vec(),
         subresources: described.subresources.iter().map(|sub| subresource(described, sub)).collect(),
-        cache: registry.cache(storage_group, described.plural, &selectable(described)),
-        storage_api_version: self::api_version(storage_group, storage_version).into(),
+        cache: registry.cache(storage_group, described.plural, &selectable_in_any(storage_group, described)),
+        fields: selectable(described),
+        storage_api_version: self::api_version(storage_group, described.version()).into(),
         source: Source::Builtin,
         deprecation: None,
         time_to_live: (described.kind == "Event").then_some(event_ttl),
@@ -119,10 +120,25 @@ fn subresource(resource: &typed::BuiltinResource, sub: &typed::Subresource) -> S
     Subresource { name: sub.name.into(), kind, verbs: sub.verbs.to_vec() }
 }
 
+/// The fields of all resources that share a store, as the two groups of events do.
+fn selectable_in_any(storage_group: &str, resource: &typed::BuiltinResource) -> FieldPaths {
+    let mut all = FieldPaths::default();
+    let shares = |other: &&typed::BuiltinResource| {
+        other.plural == resource.plural
+            && other.storage.map_or(other.group, |(group, _)| group) == storage_group
+    };
+    for field in typed::resources().iter().filter(shares).flat_map(|resource| selectable(resource).0) {
+        if all.find(&field.label).is_none() {
+            all.0.push(field);
+        }
+    }
+    all
+}
+
 fn selectable(resource: &typed::BuiltinResource) -> FieldPaths {
     let fields = resource.selectable.iter().map(|label| FieldPathSpec {
         label: Text::from(*label),
-        path: label.split('.').map(Text::from).collect(),
+        path: resource.stored_path(label).into_iter().map(Text::from).collect(),
     });
     FieldPaths(fields.collect())
 }
@@ -138,8 +154,12 @@ fn column(column: &typed::columns::Column) -> Column {
     }
 }
 
-fn hooks(kind: &str) -> Hooks {
-    match kind {
+fn hooks(described: &typed::BuiltinResource) -> Hooks {
+    match described.kind {
+        "Event" if !described.group.is_empty() => Hooks {
+            storage: Some(StorageForm { to: typed::event_to_core, from: typed::event_from_core }),
+            ..Hooks::default()
+        },
         "Namespace" => Hooks {
             mark_deletion: Some(mark_namespace),
             may_go: |namespace| {

@@ -1,19 +1,19 @@
-//! From a CustomResourceDefinition to the resources it defines, and the behaviour of definitions themselves.
+//! From a `CustomResourceDefinition` to the resources it defines, and the behaviour of definitions themselves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use meta::{Text, Value};
 use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
-use schema::apply::{ResetFields, TypeRef};
+use schema::apply::{ReplicasPath, ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
 use schema::scale::ScalePaths;
 
 use super::builtin::CLEANUP_FINALIZER;
 use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
-use super::resource::{Cell, Column, Habits, Names, Published, Resource, Source, Subresource};
-use super::version;
+use super::resource::{Habits, Names, Published, Resource, Source, Subresource};
+use super::{columns, version};
 use crate::conditions::{self, Condition};
 use crate::verbs::write::{is_deleting, metadata_mut, metadata_text};
 
@@ -57,6 +57,13 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
     let versions: Arc<[VersionOwnership]> = compiled.iter().map(Compiled::ownership).collect();
     let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
     let schemas: Arc<[_]> = schemas.collect();
+    let replicas: Arc<[ReplicasPath]> = compiled.iter().map(Compiled::replicas).collect();
+    let cache = registry.cache(
+        text(definition, &["spec", "group"]),
+        text(definition, &["status", "acceptedNames", "plural"]),
+        &selectable_in_any(definition),
+    );
+    let kin = Kin { versions: &versions, replicas: &replicas, cache: &cache };
     // A definition that never changed, in one version, has shaped all its objects itself.
     let unchanged = compiled.len() == 1 && meta::Meta::of(definition).generation() == 1;
     let served = compiled.iter().filter(|version| flag(version.written, "served"));
@@ -66,7 +73,7 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         } else {
             Reads::Shaped { description: next_description(), schemas: schemas.clone() }
         };
-        describe(registry, definitions, definition, version, &versions, reads)
+        describe(definitions, definition, version, &kin, reads)
     };
     served.map(describe).collect()
 }
@@ -85,7 +92,24 @@ struct Compiled<'a> {
     types: TypeRef,
 }
 
+/// What the versions of a kind share.
+struct Kin<'a> {
+    versions: &'a Arc<[VersionOwnership]>,
+    replicas: &'a Arc<[ReplicasPath]>,
+    cache: &'a Arc<Cache>,
+}
+
 impl Compiled<'_> {
+    fn scale(&self) -> Option<ScalePaths> {
+        self.written.at(&["subresources", "scale"]).map(ScalePaths::of)
+    }
+
+    fn replicas(&self) -> ReplicasPath {
+        let scale = self.scale();
+        let path: Option<Vec<&str>> = scale.as_ref().map(|scale| scale.wanted_path().collect());
+        ReplicasPath::new(self.api_version.as_str(), path.as_deref())
+    }
+
     fn ownership(&self) -> VersionOwnership {
         let status = self.written.at(&["subresources", "status"]).is_some();
         let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
@@ -122,35 +146,35 @@ fn preserves_unknown(definition: &Value) -> bool {
 }
 
 fn describe(
-    registry: &Registry,
     definitions: &Arc<Cache>,
     definition: &Value,
     version: &Compiled<'_>,
-    versions: &Arc<[VersionOwnership]>,
+    kin: &Kin<'_>,
     reads: Reads,
 ) -> Resource {
     let group = text(definition, &["spec", "group"]);
     let status = version.written.at(&["subresources", "status"]).is_some();
-    let scale = version.written.at(&["subresources", "scale"]).map(ScalePaths::of);
+    let scale = version.scale();
     let names = accepted_names(definition);
-    let fields = selectable(version.written);
     let subresources = subresources(status, scale.is_some());
     let form = CustomForm {
         schema: version.schema.clone(),
         ownership: Ownership {
             api_version: version.api_version.clone(),
-            versions: versions.clone(),
+            versions: kin.versions.clone(),
             empty: None,
         },
         preserve_unknown: preserves_unknown(definition),
         status,
         scale,
+        replicas: kin.replicas.clone(),
         reads,
     };
     Resource {
         group: group.into(),
         version: text(version.written, &["name"]).into(),
-        cache: registry.cache(group, &names.plural, &fields),
+        cache: kin.cache.clone(),
+        fields: selectable(version.written),
         namespaced: text(definition, &["spec", "scope"]) == "Namespaced",
         verbs: VERBS.to_vec(),
         subresources,
@@ -162,11 +186,13 @@ fn describe(
         },
         deprecation: deprecation(definition, version.written, &names),
         time_to_live: None,
-        columns: default_columns(),
+        columns: columns::of_version(version.written),
         habits: Habits { untyped_lists: true, ..Habits::default() },
         published: Some(Published {
             definitions: definitions.clone(),
             name: metadata_text(definition, "name").into(),
+            uid: metadata_text(definition, "uid").into(),
+            generation: meta::Meta::of(definition).generation(),
         }),
         names,
     }
@@ -205,6 +231,17 @@ fn subresources(status: bool, scale: bool) -> Vec<Subresource> {
     subresources
 }
 
+/// The fields that any version offers to selectors.
+fn selectable_in_any(definition: &Value) -> FieldPaths {
+    let mut all = FieldPaths::default();
+    for field in versions(definition).iter().flat_map(|version| selectable(version).0) {
+        if all.find(&field.label).is_none() {
+            all.0.push(field);
+        }
+    }
+    all
+}
+
 /// The fields that a version offers to selectors.
 fn selectable(version: &Value) -> FieldPaths {
     let fields = version.get("selectableFields").and_then(Value::as_array).unwrap_or_default();
@@ -215,26 +252,6 @@ fn selectable(version: &Value) -> FieldPaths {
             .map(|path| FieldPathSpec { label: path.into(), path: path.split('.').map(Text::from).collect() })
             .collect(),
     )
-}
-
-fn default_columns() -> Vec<Column> {
-    let name = Column {
-        name: "Name".to_owned(),
-        kind: "string".to_owned(),
-        format: "name".to_owned(),
-        description: "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names".to_owned(),
-        priority: 0,
-        cell: Cell::Name,
-    };
-    let age = Column {
-        name: "Age".to_owned(),
-        kind: "date".to_owned(),
-        format: String::new(),
-        description: "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata".to_owned(),
-        priority: 0,
-        cell: Cell::Age,
-    };
-    vec![name, age]
 }
 
 /// What is said to users of a version that should no longer be used.

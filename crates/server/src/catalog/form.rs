@@ -13,7 +13,8 @@ use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
 use registry::Object;
 use schema::apply::{
-    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ResetFields, TypeRef, Versions, apply, track_update,
+    ApplyError, ApplyRequest, ConvertError, ManagerInfo, ReplicasPath, ResetFields, TypeRef, Versions, apply,
+    track_update,
 };
 use schema::scale::ScalePaths;
 use schema::typed;
@@ -21,7 +22,7 @@ use schema::typed;
 use super::Resource;
 use crate::verbs::options::WriteOptions;
 use crate::verbs::write::{metadata_mut, set_or_remove};
-use crate::verbs::{Call, NamedKind};
+use crate::verbs::{Call, NamedKind, unusable_patch};
 
 /// The shape of a kind's objects.
 pub enum Form {
@@ -56,7 +57,19 @@ pub struct Hooks {
     pub undeletable: fn(&str) -> Option<&'static str>,
     /// What is said to a second deletion while the first is under way.
     pub already_deleting: Option<&'static str>,
+    /// Objects are stored in another form than they are served in.
+    pub storage: Option<StorageForm>,
 }
+
+/// The way into the form that objects are stored in, and back.
+#[derive(Clone, Copy)]
+pub struct StorageForm {
+    pub to: fn(&mut Value),
+    pub from: fn(&mut Value),
+}
+
+/// The number under which objects remember how a built-in kind with a storage form of its own shows them.
+const BUILTIN_VIEW: u64 = 0;
 
 /// Rules of a kind: the subresource written to, the new object, the old one.
 pub type Check = fn(&str, &Value, Option<&Value>) -> Vec<FieldError>;
@@ -73,6 +86,7 @@ impl Default for Hooks {
             may_go: |_| true,
             undeletable: |_| None,
             already_deleting: None,
+            storage: None,
         }
     }
 }
@@ -85,6 +99,8 @@ pub struct CustomForm {
     pub preserve_unknown: bool,
     pub status: bool,
     pub scale: Option<ScalePaths>,
+    /// Where the replicas are in every version of the kind.
+    pub replicas: Arc<[ReplicasPath]>,
     pub reads: Reads,
 }
 
@@ -182,8 +198,61 @@ impl Form {
             Form::Custom(CustomForm { reads: Reads::Shaped { description, schemas }, ownership, .. }) => {
                 object.view(*description, |object| shape_stored(object, schemas, &ownership.api_version))
             }
+            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => object
+                .view(BUILTIN_VIEW, |object| {
+                    let mut value = json::parse(object.bytes()).ok()?.value;
+                    (form.from)(&mut value);
+                    if let Value::Object(members) = &mut value {
+                        members.insert("apiVersion", ownership.api_version.as_str());
+                    }
+                    object.with_text(&registry::codec::encode(&value))
+                }),
             _ => object.clone(),
         }
+    }
+
+    /// Turns an object into the form it is stored in.
+    pub fn to_storage(&self, object: &mut Value) {
+        if let Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, .. }) = self {
+            (form.to)(object);
+        }
+    }
+
+    /// Merges a strategic patch, which only built-in kinds understand.
+    /// Gives the paths of fields that do not belong.
+    pub fn strategic_merge(&self, object: &mut Value, patch: Map) -> Result<Vec<String>, Status> {
+        let Form::Builtin(form) = self else { return Ok(Vec::new()) };
+        let shown = patch.clone();
+        let kept = ["apiVersion", "kind"].map(|key| object.get(key).cloned());
+        typed::strategic_merge(form.kind, object, patch).map_err(|error| match error {
+            typed::StrategicError::BadRequest(message) => Status::bad_request(message),
+            typed::StrategicError::Unprocessable(_) => {
+                Status::generic(422, "", &meta::gvk::GroupResource::new("", ""), "", "")
+            }
+            typed::StrategicError::Internal(message) => Status::unknown(500, message),
+        })?;
+        let restored = typed::restore(form.kind, object);
+        let restored = restored.map_err(|error| unusable_patch(&shown, &error.to_string()))?;
+        if let Value::Object(members) = object {
+            for (key, value) in ["apiVersion", "kind"].into_iter().zip(kept) {
+                set_or_remove(members, key, value);
+            }
+        }
+        form.default(object);
+        Ok(restored.unknown)
+    }
+
+    /// Reads the binary form of an object of a built-in kind.
+    pub fn read_binary(&self, body: &[u8]) -> Result<Value, String> {
+        let Form::Builtin(form) = self else { return Err("not a built-in kind".to_owned()) };
+        let envelope = typed::binary::Envelope::open(body).map_err(|error| error.to_string())?;
+        let mut value =
+            typed::binary::read(form.kind, envelope.message).map_err(|error| error.to_string())?;
+        if let Value::Object(members) = &mut value {
+            members.insert("apiVersion", envelope.api_version);
+            members.insert("kind", envelope.kind);
+        }
+        Ok(value)
     }
 
     /// Records who owns the fields of a new or changed object.
@@ -229,18 +298,7 @@ impl Form {
             force: options.force == Some(true),
         };
         let endpoint = Endpoint { ownership, status: subresource == "status" };
-        let mut object = apply(live, configuration, &request, &endpoint).map_err(|error| match error {
-            ApplyError::BadRequest(message) => Status::bad_request(message),
-            ApplyError::Internal(message) => Status::unknown(500, message),
-            ApplyError::Conflict(conflict) => {
-                let causes = conflict.causes.into_iter().map(|cause| Cause {
-                    reason: cause::FIELD_MANAGER_CONFLICT.into(),
-                    message: cause.message,
-                    field: cause.field,
-                });
-                Status::apply_conflict(causes.collect(), conflict.message)
-            }
-        })?;
+        let mut object = apply(live, configuration, &request, &endpoint).map_err(apply_status)?;
         self.default(&mut object);
         Ok(object)
     }
@@ -304,14 +362,12 @@ impl Form {
         let metadata = Meta::of(object);
         match self {
             Form::Builtin(form) => {
-                let errors = match form.hooks.check {
-                    Some(check) => check("", object, None),
-                    None => {
-                        let mut errors =
-                            validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
-                        errors.extend(typed::validate(form.kind, "", object, None));
-                        errors
-                    }
+                let errors = if let Some(check) = form.hooks.check {
+                    check("", object, None)
+                } else {
+                    let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                    errors.extend(typed::validate(form.kind, "", object, None));
+                    errors
                 };
                 if !errors.is_empty() {
                     return errors;
@@ -324,7 +380,7 @@ impl Form {
                     return errors;
                 }
                 let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
-                form.check("", object, None, &mut errors);
+                form.check(call, object, None, &mut errors);
                 errors
             }
         }
@@ -349,7 +405,7 @@ impl Form {
                 let wrong_type = validate_type(&call.resource, new);
                 if wrong_type.is_empty() {
                     errors.extend(validate_object_meta_update(metadata, before, &path));
-                    form.check(subresource, new, Some(old), &mut errors);
+                    form.check(call, new, Some(old), &mut errors);
                 }
                 errors.extend(wrong_type);
             }
@@ -407,6 +463,22 @@ impl Form {
                 Err(Status::conflict(&call.resource.group_resource(), &call.target().name, why))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// What a failed apply means to a client.
+pub fn apply_status(error: ApplyError) -> Status {
+    match error {
+        ApplyError::BadRequest(message) => Status::bad_request(message),
+        ApplyError::Internal(message) => Status::unknown(500, message),
+        ApplyError::Conflict(conflict) => {
+            let causes = conflict.causes.into_iter().map(|cause| Cause {
+                reason: cause::FIELD_MANAGER_CONFLICT.into(),
+                message: cause.message,
+                field: cause.field,
+            });
+            Status::apply_conflict(causes.collect(), conflict.message)
         }
     }
 }
@@ -482,7 +554,7 @@ impl BuiltinForm {
 
 impl CustomForm {
     fn prepare_update(&self, subresource: &str, new: &mut Value, old: &Value) {
-        if !subresource.is_empty() {
+        if subresource == "status" {
             return take_only_status(new, old);
         }
         let ignored: &[&str] = if self.status { &["metadata", "status"] } else { &["metadata"] };
@@ -497,13 +569,15 @@ impl CustomForm {
         }
     }
 
-    /// Everything that the schema finds wrong.
-    fn check(&self, subresource: &str, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    /// Everything that the schema and its rules find wrong. What they forgive is a warning.
+    fn check(&self, call: &Call, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
         let Some(schema) = &self.schema else { return };
-        errors.extend(match (subresource, old) {
+        let found = match (call.target().subresource.as_str(), old) {
             ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
             _ => schema.validate(new, old, self.scale.as_ref()),
-        });
+        };
+        errors.extend(found.errors);
+        found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
     }
 
     fn decode(

@@ -5,6 +5,7 @@
 //! definition costs what the first did. A request takes one snapshot and uses only that.
 
 pub mod builtin;
+pub mod columns;
 pub mod definition;
 pub mod discovery;
 pub mod form;
@@ -58,7 +59,7 @@ impl Catalog {
     pub fn of_builtins(resources: Vec<Resource>) -> Self {
         let mut catalog = Catalog::default();
         for resource in resources {
-            catalog.insert(Arc::new(resource), true);
+            catalog.insert(&Arc::new(resource), true);
         }
         catalog
     }
@@ -108,7 +109,7 @@ impl Catalog {
         };
         catalog.definitions.insert(name.into(), Arc::new(placement));
         for resource in resources {
-            catalog.insert(Arc::new(resource), false);
+            catalog.insert(&Arc::new(resource), false);
         }
         catalog
     }
@@ -135,23 +136,22 @@ impl Catalog {
         catalog
     }
 
-    fn insert(&mut self, resource: Arc<Resource>, builtin: bool) {
+    fn insert(&mut self, resource: &Arc<Resource>, builtin: bool) {
         let mut group = match self.groups.get(&resource.group) {
             Some(group) => Group::clone(group),
             None => Group { name: resource.group.clone(), versions: Vec::new(), builtin },
         };
-        match group.versions.iter_mut().find(|version| version.version == resource.version) {
-            Some(version) => *version = Arc::new(version.with(resource.clone())),
-            None => {
-                let empty = GroupVersion {
-                    group: resource.group.clone(),
-                    version: resource.version.clone(),
-                    resources: OrdMap::new(),
-                    fragments: Arc::default(),
-                };
-                group.versions.push(Arc::new(empty.with(resource.clone())));
-                group.versions.sort_by(|left, right| version::compare(&right.version, &left.version));
-            }
+        if let Some(version) = group.versions.iter_mut().find(|version| version.version == resource.version) {
+            *version = Arc::new(version.with(resource.clone()));
+        } else {
+            let empty = GroupVersion {
+                group: resource.group.clone(),
+                version: resource.version.clone(),
+                resources: OrdMap::new(),
+                fragments: Arc::default(),
+            };
+            group.versions.push(Arc::new(empty.with(resource.clone())));
+            group.versions.sort_by(|left, right| version::compare(&right.version, &left.version));
         }
         self.groups.insert(resource.group.clone(), Arc::new(group));
     }

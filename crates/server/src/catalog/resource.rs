@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meta::gvk::{GroupKind, GroupResource};
+use meta::json_path::JsonPath;
 use meta::object::NamespaceRule;
 use meta::{Text, Value};
 use registry::{Cache, FieldPaths};
-use sha2::{Digest, Sha256};
 
 use super::form::Form;
 
@@ -22,6 +22,8 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     pub form: Form,
     pub cache: Arc<Cache>,
+    /// What this version lets clients select by, besides name and namespace.
+    pub fields: FieldPaths,
     /// The version that objects are stored in, with its group.
     pub storage_api_version: Text,
     pub source: Source,
@@ -39,17 +41,19 @@ pub struct Resource {
 pub struct Published {
     pub definitions: Arc<Cache>,
     pub name: Text,
+    /// Tells this state of the definition from every other one.
+    pub uid: Text,
+    pub generation: i64,
 }
 
 impl Published {
-    /// The schema of a version as the definition writes it.
-    pub fn schema(&self, version: &str) -> Option<Value> {
+    /// A version as the definition writes it.
+    pub fn version(&self, version: &str) -> Option<Value> {
         let definition = self.definitions.get(&self.name)?;
         let definition = meta::wire::json::parse(definition.bytes()).ok()?.value;
         let versions = super::definition::versions(&definition);
-        let found =
-            versions.iter().find(|candidate| super::definition::text(candidate, &["name"]) == version)?;
-        found.at(&["schema", "openAPIV3Schema"]).cloned()
+        let named = |candidate: &&Value| super::definition::text(candidate, &["name"]) == version;
+        versions.iter().find(named).cloned()
     }
 }
 
@@ -100,10 +104,38 @@ pub struct Column {
 pub enum Cell {
     Name,
     Age,
+    /// What a path leads to, if it is of the type.
+    Path(JsonPath, ColumnType),
+}
+
+/// What the cells of a column hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    Integer,
+    Number,
+    Boolean,
+    String,
+    Date,
+    /// Definitions of old may say anything; nothing is of such a type.
+    Unknown,
+}
+
+impl ColumnType {
+    pub fn of(name: &str) -> Self {
+        match name {
+            "integer" => ColumnType::Integer,
+            "number" => ColumnType::Number,
+            "boolean" => ColumnType::Boolean,
+            "string" => ColumnType::String,
+            "date" => ColumnType::Date,
+            _ => ColumnType::Unknown,
+        }
+    }
 }
 
 /// Ways in which the reference treats kinds differently for no deeper reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent habits, each named where it is set")]
 pub struct Habits {
     /// Items of a list carry `apiVersion` and `kind`, and its metadata always a `continue`.
     pub untyped_lists: bool,
@@ -158,17 +190,14 @@ impl Resource {
         if self.namespaced { NamespaceRule::Required } else { NamespaceRule::Forbidden }
     }
 
-    pub fn fields(&self) -> &FieldPaths {
-        &self.cache.fields
-    }
-
-    /// Upstream: apiserver/pkg/endpoints/discovery/storageversionhash.go, v1.36.
-    pub fn storage_version_hash(&self) -> String {
-        use base64::Engine;
-        let storage = &self.storage_api_version;
-        let group_version =
-            if storage.contains('/') { storage.clone() } else { format!("/{storage}").into() };
-        let digest = Sha256::digest(format!("{group_version}/{}", self.names.kind));
-        base64::engine::general_purpose::STANDARD.encode(&digest[..8])
+    /// Tells clients whether stored objects have changed their form; nothing for kinds that are not stored.
+    pub fn storage_version_hash(&self) -> Option<String> {
+        match &self.form {
+            Form::Builtin(form) => form.resource.storage_version_hash(),
+            Form::Custom(_) => {
+                let (group, version) = self.storage_api_version.split_once('/').unwrap_or_default();
+                Some(schema::typed::storage_version_hash(group, version, &self.names.kind))
+            }
+        }
     }
 }

@@ -2,14 +2,17 @@
 //!
 //! Upstream: kubernetes/pkg/controller/namespace/deletion, v1.36.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meta::{Text, Value};
 use registry::{Cache, Object};
+use store::Revision;
 
 use super::{delete_all, follow, remove, tree, write};
 use crate::Server;
 use crate::catalog::builtin::NAMESPACE_FINALIZER;
+use crate::conditions::{self, Condition};
 use crate::verbs::write::{has_finalizers, is_deleting};
 
 fn namespaces(server: &Server) -> Option<Arc<Cache>> {
@@ -39,13 +42,21 @@ async fn empty(server: &Arc<Server>, cache: &Arc<Cache>, namespace: &Object) -> 
     }
     let catalog = server.catalog.load_full();
     let mut held = Vec::new();
+    let mut remaining = Vec::new();
     for resource in catalog.resources().filter(|resource| resource.namespaced) {
-        if delete_all(server, &resource.cache, namespace.name()).await? > 0 {
+        let left = delete_all(server, &resource.cache, namespace.name()).await?;
+        if left > 0 {
             held.push(resource.cache.clone());
+            let (plural, group) = (&resource.names.plural, &resource.group);
+            remaining.push(format!("{plural}.{group} has {left} resource instances"));
         }
     }
     if !held.is_empty() {
-        look_again(server.clone(), cache.clone(), namespace.name().into(), held);
+        let finalizers = finalizers_in(&held, namespace.name());
+        if tell(server, &mut value, &remaining, &finalizers) {
+            write(server, cache, namespace, &value).await?;
+        }
+        look_again(server.clone(), cache.clone(), namespace.name().into(), &held);
         return Ok(());
     }
     if let Some(Value::Object(spec)) = value.get_mut("spec")
@@ -66,8 +77,66 @@ async fn empty(server: &Arc<Server>, cache: &Arc<Cache>, namespace: &Object) -> 
     Ok(())
 }
 
+/// How many objects each finalizer still holds in a namespace.
+fn finalizers_in(caches: &[Arc<Cache>], namespace: &str) -> BTreeMap<Text, usize> {
+    let mut counts = BTreeMap::new();
+    for cache in caches {
+        for entry in cache.snapshot(Revision::ZERO).objects.values() {
+            if entry.object.namespace() != namespace {
+                continue;
+            }
+            if let Some(value) = tree(&entry.object) {
+                for finalizer in meta::Meta::of(&value).finalizers() {
+                    *counts.entry(Text::from(finalizer)).or_default() += 1;
+                }
+            }
+        }
+    }
+    counts
+}
+
+/// Says in the status what keeps the namespace. True when that changed it.
+fn tell(
+    server: &Server,
+    namespace: &mut Value,
+    remaining: &[String],
+    finalizers: &BTreeMap<Text, usize>,
+) -> bool {
+    let now = meta::time::format(server.env.now());
+    let remaining = format!("Some resources are remaining: {}", remaining.join(", "));
+    let finalizers: Vec<String> =
+        finalizers.iter().map(|(name, count)| format!("{name} in {count} resource instances")).collect();
+    let held = format!("Some content in the namespace has finalizers remaining: {}", finalizers.join(", "));
+    let mut changed = false;
+    for (kind, status, reason, message) in [
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            "False",
+            "ResourcesDiscovered",
+            "All resources successfully discovered",
+        ),
+        (
+            "NamespaceDeletionGroupVersionParsingFailure",
+            "False",
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed",
+        ),
+        (
+            "NamespaceDeletionContentFailure",
+            "False",
+            "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization",
+        ),
+        ("NamespaceContentRemaining", "True", "SomeResourcesRemain", remaining.as_str()),
+        ("NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain", held.as_str()),
+    ] {
+        changed |= conditions::set(namespace, &Condition { kind, status, reason, message }, &now);
+    }
+    changed
+}
+
 /// Waits for a change of one of the resources that still have objects in the namespace.
-fn look_again(server: Arc<Server>, cache: Arc<Cache>, name: Text, held: Vec<Arc<Cache>>) {
+fn look_again(server: Arc<Server>, cache: Arc<Cache>, name: Text, held: &[Arc<Cache>]) {
     let changes: Vec<_> = held.iter().map(|cache| Box::pin(cache.changed())).collect();
     tokio::spawn(async move {
         let mut stopping = server.stopping.subscribe();

@@ -6,6 +6,7 @@
 
 pub mod authority;
 pub mod client_certs;
+pub mod credentials;
 mod files;
 mod issue;
 pub mod kubeconfig;

@@ -57,7 +57,7 @@ pub fn server_config(identity: &Identity, roots: &ClientRoots) -> Result<Arc<Ser
     Ok(Arc::new(config))
 }
 
-fn provider() -> CryptoProvider {
+pub(super) fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: CIPHER_SUITES.to_vec(),
         kx_groups: KEY_EXCHANGES.to_vec(),

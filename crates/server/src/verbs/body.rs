@@ -9,18 +9,19 @@ use meta::gvk::{GroupKind, GroupVersion, parse_api_version};
 use meta::status::Status;
 use meta::wire::negotiate::{ALL_MEDIA_TYPES, MediaType, negotiate_input};
 use meta::wire::{json, yaml};
-use meta::{FieldError, FieldPath, Text, Value};
+use meta::{FieldError, FieldPath, Map, Text, Value};
+use schema::typed::go_text;
 
 use super::options::FieldValidation;
-use super::{Call, Warnings};
+use super::{Call, Warnings, patched_text};
 use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
 /// The format that a `Content-Type` names; without one it is JSON.
 pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
     match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
-        // Named by the reference's errors, but not read here yet.
-        MediaType::Protobuf => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
+        // DIFFERENCE: the reference drops the connection of a custom resource in protobuf.
+        MediaType::Protobuf if !call.resource.is_builtin() => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
         readable => Ok(readable),
     }
 }
@@ -29,7 +30,11 @@ pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
 pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
     let (resource, body) = (&call.resource, &call.body);
     let read = match format(call)? {
-        MediaType::Json | MediaType::Protobuf => from_json(body),
+        MediaType::Json => from_json(body),
+        MediaType::Protobuf => match resource.form.read_binary(body) {
+            Ok(value) => Ok((value, Vec::new())),
+            Err(why) => Err(Failure::unknown_kind(why)),
+        },
         MediaType::Yaml => from_yaml(body),
     };
     let decoded = read.and_then(|(value, findings)| decode(resource, value, findings, body));
@@ -40,13 +45,44 @@ pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, S
 }
 
 /// Takes the outcome of a patch for an object of the resource.
-pub(super) fn patched(call: &Call, patched: Value, directive: FieldValidation) -> Result<Value, Status> {
-    let text = json::to_string(&patched);
-    let decoded = decode(&call.resource, patched, Vec::new(), text.as_bytes());
+///
+/// `patch` is what was merged into it, if it was a merge; `found` is what is wrong with the patch's own text.
+pub(super) fn patched(
+    call: &Call,
+    patched: Value,
+    patch: Option<&Value>,
+    found: Vec<String>,
+    directive: FieldValidation,
+) -> Result<Value, Status> {
+    let text = if call.resource.is_builtin() {
+        patched_text::of_builtin(&patched, patch)
+    } else {
+        json::to_string(&patched)
+    };
+    let decoded = decode(&call.resource, patched, found, text.as_bytes());
     let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text))?;
     report(findings, directive, &call.warnings).map_err(|failure| failure.of_patch(&text))?;
     check_version(&call.resource, &value)?;
     Ok(value)
+}
+
+/// Fields in a strategic patch that the kind does not have.
+pub(super) fn report_patch(
+    call: &Call,
+    patch: &Map,
+    unknown: &[String],
+    directive: FieldValidation,
+) -> Result<(), Status> {
+    let kind = NamedKind { version: GroupVersion::new("", ""), kind: Text::default() };
+    let texts = unknown.iter().map(|path| format!("unknown field \"{path}\"")).collect();
+    report(Findings { kind, texts }, directive, &call.warnings)
+        .map_err(|failure| failure.of_patch(&go_text::plain(&Value::Object(patch.clone()))))
+}
+
+/// A patch that makes something of an object that its kind cannot hold.
+pub fn unusable_patch(patch: &Map, why: &str) -> Status {
+    let failure = Failure::unknown_kind(why);
+    failure.of_patch(&go_text::plain(&Value::Object(patch.clone())))
 }
 
 /// Why a text is no object of a kind, in the reference's words.

@@ -105,8 +105,14 @@ async fn store(
     let written = call.server.registry.create(&call.resource.cache, &key, call.encoded(&mut object)).await;
     match written {
         Ok(stored) => Ok(Answer::Object { code, object: stored, output }),
-        Err(registry::Error::AlreadyExists) => Err(taken(&object)),
-        Err(error) => Err(storage_status(error, call)),
+        Err(registry::Error::AlreadyExists) => {
+            let mut status = taken(&object);
+            if call.live_at(&key).await?.is_some_and(|existing| existing.deleting) {
+                status.message = format!("object is being deleted: {}", status.message);
+            }
+            Err(status)
+        }
+        Err(error) => Err(storage_status(&error, call)),
     }
 }
 

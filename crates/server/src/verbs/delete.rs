@@ -9,6 +9,7 @@ use meta::status::{Status, StatusDetails};
 use meta::wire::negotiate::MediaType;
 use meta::{Value, wire};
 use registry::Object;
+use schema::typed;
 
 use super::body;
 use super::options::{DeleteOptions, Propagation};
@@ -39,7 +40,17 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, Status> {
     }
     let bad = |why: String| Status::bad_request(why);
     let mut value = match body::format(call)? {
-        MediaType::Json | MediaType::Protobuf => {
+        MediaType::Protobuf => {
+            let envelope =
+                typed::binary::Envelope::open(&call.body).map_err(|error| bad(error.to_string()))?;
+            match delete_options_kind() {
+                Some(kind) => {
+                    typed::binary::read(kind, envelope.message).map_err(|error| bad(error.to_string()))?
+                }
+                None => Value::Null,
+            }
+        }
+        MediaType::Json => {
             let parsed = wire::json::parse(&call.body);
             parsed
                 .map_err(|error| bad(format!("couldn't get version/kind; json parse error: {error}")))?
@@ -47,11 +58,21 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, Status> {
         }
         MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?.value,
     };
-    let kind = schema::typed::kind("meta.k8s.io", "v1", "DeleteOptions");
-    if let Some(kind) = kind {
-        schema::typed::decode(kind, &mut value).map_err(|error| bad(error.to_string()))?;
+    let named = meta::object::kind(&value);
+    if !named.is_empty() && named != "DeleteOptions" {
+        let version = meta::go_fmt::quote(meta::object::api_version(&value));
+        return Err(bad(format!(
+            "no kind \"{named}\" is registered for version {version} in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""
+        )));
+    }
+    if let Some(kind) = delete_options_kind() {
+        typed::decode(kind, &mut value).map_err(|error| bad(error.to_string()))?;
     }
     DeleteOptions::from_value(&value)
+}
+
+fn delete_options_kind() -> Option<typed::Kind> {
+    typed::kind("meta.k8s.io", "v1", "DeleteOptions")
 }
 
 pub(super) enum Outcome {
@@ -140,7 +161,7 @@ async fn keep(
             Ok(Outcome::Done(Answer::Object { code, object, output: output.clone() }))
         }
         Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
-        Err(error) => Err(storage_status(error, call)),
+        Err(error) => Err(storage_status(&error, call)),
     }
 }
 
@@ -156,7 +177,7 @@ async fn remove(
         match call.server.registry.remove(&call.resource.cache, &key, current).await {
             Ok(_) => {}
             Err(registry::Error::Conflict(newer)) => return Ok(Outcome::Lost(newer)),
-            Err(error) => return Err(storage_status(error, call)),
+            Err(error) => return Err(storage_status(&error, call)),
         }
     }
     if call.resource.habits.delete_returns_object {

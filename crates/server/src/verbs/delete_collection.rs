@@ -1,6 +1,6 @@
 //! Deleting every object that a selector picks.
 //!
-//! Upstream: apiserver/pkg/registry/generic/registry/store.go (DeleteCollection), v1.36.
+//! Upstream: apiserver/pkg/registry/generic/registry/store.go (`DeleteCollection`), v1.36.
 
 use meta::status::Status;
 

@@ -14,10 +14,10 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     match version {
         // Without a version the answer contains everything acknowledged before; with one, at least that.
         0 if call.info.query.get("resourceVersion").is_some_and(|text| !text.is_empty()) => {
-            registry.any_state(cache).await.map_err(|error| storage_status(error, call))?;
+            registry.any_state(cache).await.map_err(|error| storage_status(&error, call))?;
         }
         0 => {
-            registry.fresh(cache).await.map_err(|error| storage_status(error, call))?;
+            registry.fresh(cache).await.map_err(|error| storage_status(&error, call))?;
         }
         version => call.wait_for(Revision(version)).await?,
     }

@@ -62,7 +62,7 @@ pub(super) async fn read(
     let page = call.server.registry.page(&call.resource.cache, &request, filter).await;
     let page = page.map_err(|error| match error {
         registry::Error::Expired { oldest } => expired(call, options, oldest),
-        other => storage_status(other, call),
+        other => storage_status(&other, call),
     })?;
     Ok(answer(page, &request))
 }
@@ -123,7 +123,7 @@ fn expired(call: &Call, options: &ListOptions, oldest: Revision) -> Status {
         let asked = parse_int(&options.resource_version).unwrap_or(0);
         return Status::resource_expired(format!("too old resource version: {asked} ({oldest})"));
     }
-    let status = storage_status(registry::Error::Expired { oldest }, call);
+    let status = storage_status(&registry::Error::Expired { oldest }, call);
     match ContinueToken::decode(&options.continue_token) {
         Ok(token) => status.with_continue(ContinueToken { revision: None, ..token }.encode()),
         Err(_) => status,

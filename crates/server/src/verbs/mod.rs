@@ -8,6 +8,8 @@ mod get;
 mod list;
 pub mod options;
 mod patch;
+mod patched_text;
+mod scale;
 mod select;
 pub mod table;
 mod update;
@@ -25,10 +27,11 @@ use registry::Object;
 
 use crate::Server;
 use crate::catalog::Resource;
-use crate::negotiate::{Headers, Output};
+use crate::catalog::form::{CustomForm, Form};
+use crate::negotiate::{Headers, Output, Shown};
 use crate::request::{RequestInfo, ResourceInfo};
 
-pub use body::NamedKind;
+pub use body::{NamedKind, unusable_patch};
 pub use list::ListAnswer;
 
 /// How long a read waits for a version that nobody has given out yet.
@@ -87,8 +90,10 @@ pub enum Answer {
 
 /// Runs the verb that a request asks for, and shows what is stored as the kind shows it.
 pub async fn run(call: Call) -> Result<Answer, Status> {
-    let form = &call.resource.clone().form;
+    let resource = call.resource.clone();
+    let form = &resource.form;
     let mut answer = dispatch(call).await?;
+    check_reduction(&answer, &resource)?;
     match &mut answer {
         Answer::Object { object, .. } => *object = form.show(object),
         Answer::List { list, .. } => list.objects.iter_mut().for_each(|object| *object = form.show(object)),
@@ -97,27 +102,61 @@ pub async fn run(call: Call) -> Result<Answer, Status> {
     Ok(answer)
 }
 
+/// A list cannot be shown as one object's metadata, nor an object as a list.
+fn check_reduction(answer: &Answer, resource: &Resource) -> Result<(), Status> {
+    let unfit = |asked: &str, found: &str| {
+        let kind = match answer {
+            Answer::List { .. } => &resource.names.list_kind,
+            _ => &resource.names.kind,
+        };
+        let go_type = match resource.group.split('.').next() {
+            _ if !resource.is_builtin() => "unstructured.UnstructuredList".to_owned(),
+            Some("") | None => format!("core.{kind}"),
+            Some(package) => format!("{package}.{kind}"),
+        };
+        let message = format!("you requested {asked}, but the requested object is {found} (*{go_type})");
+        let mut status = Status::unknown(406, message);
+        status.reason = meta::status::reason::NOT_ACCEPTABLE.into();
+        Err(status)
+    };
+    match answer {
+        Answer::List { output: Output { shown: Shown::Metadata, .. }, .. } => {
+            unfit("PartialObjectMetadata", "a list")
+        }
+        Answer::Object { output: Output { shown: Shown::MetadataList, .. }, .. }
+        | Answer::Value { output: Output { shown: Shown::MetadataList, .. }, .. } => {
+            if resource.is_builtin() {
+                unfit("PartialObjectMetadataList", "not a list")
+            } else {
+                Err(Status::unknown(500, "content is not a list"))
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
 async fn dispatch(call: Call) -> Result<Answer, Status> {
     if let Some(deprecation) = &call.resource.deprecation {
         call.warnings.add(deprecation.clone());
     }
     let target = call.target();
     if !target.subresource.is_empty() {
-        return run_subresource(&call).await;
+        return Box::pin(run_subresource(&call)).await;
     }
     let builtin = call.resource.is_builtin();
     let named = target.name_from_path;
     match (call.info.verb, named) {
         ("get", _) => get::run(&call).await,
         ("list", _) => list::run(&call).await,
-        ("watch", _) => watch::run(&call).await,
-        ("create", named) if !(builtin && named) => create::run(&call).await,
-        ("update", true) => update::run(&call).await,
-        ("patch", true) => patch::run(&call).await,
+        // The futures of these are large; in a box they do not make those of reads large too.
+        ("watch", _) => Box::pin(watch::run(&call)).await,
+        ("create", named) if !(builtin && named) => Box::pin(create::run(&call)).await,
+        ("update", true) => Box::pin(update::run(&call)).await,
+        ("patch", true) => Box::pin(patch::run(&call)).await,
         ("update" | "patch", false) if !builtin => Err(Status::bad_request("name must be provided")),
-        ("delete", true) => delete::run(&call).await,
+        ("delete", true) => Box::pin(delete::run(&call)).await,
         ("deletecollection", false) if call.resource.allows("deletecollection") => {
-            delete_collection::run(&call).await
+            Box::pin(delete_collection::run(&call)).await
         }
         _ => Err(method_not_allowed()),
     }
@@ -127,7 +166,16 @@ async fn run_subresource(call: &Call) -> Result<Answer, Status> {
     let name = call.target().subresource.as_str();
     let Some(subresource) = call.resource.subresource(name) else { return Err(call.no_such_path()) };
     if !subresource.verbs.contains(&call.info.verb) {
-        return Err(method_not_allowed());
+        return Err(if call.resource.is_builtin() {
+            method_not_allowed()
+        } else {
+            Status::method_not_supported(&call.resource.group_resource(), call.info.verb)
+        });
+    }
+    if let Form::Custom(CustomForm { scale: Some(paths), replicas, .. }) = &call.resource.form
+        && name == "scale"
+    {
+        return scale::run(call, &scale::Scaled { paths, replicas }).await;
     }
     match call.info.verb {
         "get" => get::run(call).await,
@@ -191,7 +239,7 @@ impl Call {
         let registry = &self.server.registry;
         let waited = tokio::time::timeout(FUTURE_VERSION_WAIT, registry.wait_for(revision)).await;
         match waited {
-            Ok(done) => done.map_err(|error| storage_status(error, self)),
+            Ok(done) => done.map_err(|error| storage_status(&error, self)),
             Err(_) => Err(too_large_version(revision, registry.applied())),
         }
     }
@@ -207,7 +255,7 @@ impl Call {
 }
 
 /// What a failure of the registry means to a client.
-pub fn storage_status(error: registry::Error, call: &Call) -> Status {
+pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
     let resource = call.resource.group_resource();
     match error {
         registry::Error::AlreadyExists => Status::already_exists(&resource, call.name()),
@@ -216,14 +264,10 @@ pub fn storage_status(error: registry::Error, call: &Call) -> Status {
         registry::Error::Expired { .. } => Status::resource_expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
         ),
-        registry::Error::Future { current } => too_large_version(current, current),
+        registry::Error::Future { current } => too_large_version(*current, *current),
         registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
-        registry::Error::Unreadable | registry::Error::Store(_) => {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                path = call.info.path,
-                "storage failed"
-            );
+        registry::Error::Unreadable | registry::Error::Gone | registry::Error::Store(_) => {
+            tracing::error!(error = error as &dyn std::error::Error, path = call.info.path, "storage failed");
             Status::internal_error("the storage failed; the server's log says why")
         }
     }

@@ -2,11 +2,11 @@
 //!
 //! Upstream: apiserver/pkg/endpoints/handlers/patch.go, v1.36.
 
-use meta::Value;
 use meta::patch::{JsonPatch, Strictness, merge};
 use meta::status::Status;
 use meta::wire::negotiate::{ALL_PATCH_TYPES, CUSTOM_PATCH_TYPES, PatchType, Route, negotiate_patch};
-use meta::wire::yaml;
+use meta::wire::{json, yaml};
+use meta::{Map, Value};
 
 use super::options::{FieldValidation, WriteKind, WriteOptions};
 use super::update::{Change, match_name};
@@ -33,77 +33,112 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
 
 /// Which patch a request carries. Built-in kinds have a router that refuses other types before anything
 /// else is looked at.
-fn patch_type(call: &Call) -> Result<PatchType, Status> {
+pub(super) fn patch_type(call: &Call) -> Result<PatchType, Status> {
     let content_type = &call.headers.content_type;
     if !call.resource.is_builtin() {
         return negotiate_patch(content_type, &CUSTOM_PATCH_TYPES);
     }
     let consumes: Vec<&str> = ALL_PATCH_TYPES.iter().map(|kind| kind.as_str()).collect();
     Route { produces: &[], consumes: &consumes }.check("", content_type)?;
-    match negotiate_patch(content_type, &ALL_PATCH_TYPES)? {
-        PatchType::Strategic => {
-            Err(Status::unsupported_media_type(&CUSTOM_PATCH_TYPES.map(PatchType::as_str)))
-        }
-        kind => Ok(kind),
-    }
+    negotiate_patch(content_type, &ALL_PATCH_TYPES)
 }
 
 /// A patch, read once and applied to as many versions of the object as it takes.
-enum Patch {
+pub(super) struct Patch {
+    pub(super) body: PatchBody,
+    /// What strict reading finds wrong with its text.
+    pub(super) findings: Vec<String>,
+}
+
+pub(super) enum PatchBody {
     Json(JsonPatch),
     Merge(Value),
+    Strategic(Map),
     /// The configuration that the client wants to be part of the object.
     Apply(Value),
 }
 
 impl Patch {
-    fn read(call: &Call, kind: PatchType, directive: FieldValidation) -> Result<Self, Status> {
+    pub(super) fn read(call: &Call, kind: PatchType, directive: FieldValidation) -> Result<Self, Status> {
         let strictness =
             if directive == FieldValidation::Ignore { Strictness::Ignore } else { Strictness::Report };
-        let (patch, findings) = match kind {
+        let (body, findings) = match kind {
             PatchType::Json => {
                 let decoded = JsonPatch::from_request(&call.body, strictness)?;
-                (Patch::Json(decoded.patch), decoded.strict_errors)
+                (PatchBody::Json(decoded.patch), decoded.strict_errors)
             }
-            PatchType::Apply => {
-                let read = yaml::parse(&call.body)
-                    .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
-                (Patch::Apply(read.value), read.strict_error.into_iter().collect())
-            }
-            PatchType::Merge | PatchType::Strategic => {
+            PatchType::Apply => (PatchBody::Apply(read_configuration(call, directive)?), Vec::new()),
+            PatchType::Merge => {
                 let decoded = merge::from_request(&call.body, strictness)?;
-                (Patch::Merge(decoded.patch), decoded.strict_errors)
+                (PatchBody::Merge(decoded.patch), decoded.strict_errors)
             }
+            PatchType::Strategic => (PatchBody::Strategic(read_strategic(&call.body)?), Vec::new()),
         };
-        match directive {
-            FieldValidation::Strict if !findings.is_empty() => {
-                Err(Status::bad_request(format!("strict decoding error: {}", findings.join(", "))))
-            }
-            _ => {
-                findings.into_iter().for_each(|finding| call.warnings.add(finding));
-                Ok(patch)
-            }
-        }
+        Ok(Patch { body, findings })
     }
 
     /// What becomes of the live object, or of none.
     fn apply(&self, call: &Call, live: Option<&Value>, options: &WriteOptions) -> Result<Value, Status> {
-        let mut patched = match (self, live) {
-            (Patch::Apply(configuration), live) => {
+        let mut patched = match (&self.body, live) {
+            (PatchBody::Apply(configuration), live) => {
                 return call.resource.form.apply(call, live, configuration.clone(), options);
             }
             (_, None) => return Err(call.not_found()),
             (_, Some(live)) => live.clone(),
         };
-        match self {
+        let (merged, directive) = match &self.body {
             // The reference does not say why a patch does not apply.
-            Patch::Json(patch) => patched = patch.apply(patched).map_err(|_| does_not_apply())?,
-            Patch::Merge(patch) | Patch::Apply(patch) => merge::apply(&mut patched, patch.clone()),
-        }
-        body::patched(call, patched, options.field_validation)
+            PatchBody::Json(patch) => {
+                patched = patch.apply(patched).map_err(|_| does_not_apply())?;
+                (None, options.field_validation)
+            }
+            PatchBody::Strategic(patch) => {
+                let unknown = call.resource.form.strategic_merge(&mut patched, patch.clone())?;
+                body::report_patch(call, patch, &unknown, options.field_validation)?;
+                return Ok(patched);
+            }
+            PatchBody::Merge(patch) | PatchBody::Apply(patch) => {
+                merge::apply(&mut patched, patch.clone());
+                (Some(patch), options.field_validation)
+            }
+        };
+        body::patched(call, patched, merged, self.findings.clone(), directive)
     }
 }
 
-fn does_not_apply() -> Status {
+/// Reads an applied configuration, which is YAML.
+fn read_configuration(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
+    let bad = |why: String| Status::bad_request(why);
+    let read = yaml::parse(&call.body)
+        .map_err(|error| bad(format!("error decoding YAML: error converting YAML to JSON: {error}")))?;
+    if !matches!(read.value, Value::Object(_) | Value::Null) {
+        let found = meta::go_fmt::json_kind(&read.value);
+        return Err(bad(format!(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )));
+    }
+    match (read.strict_error, directive) {
+        (Some(found), FieldValidation::Strict) => {
+            return Err(bad(format!("error strict decoding YAML: error converting YAML to JSON: {found}")));
+        }
+        (Some(found), FieldValidation::Warn) => call.warnings.add(found),
+        _ => {}
+    }
+    Ok(read.value)
+}
+
+fn read_strategic(body: &[u8]) -> Result<Map, Status> {
+    match json::parse(body).map_err(|error| Status::bad_request(error.to_string()))?.value {
+        Value::Object(patch) => Ok(patch),
+        other => {
+            let found = meta::go_fmt::json_kind(&other);
+            Err(Status::bad_request(format!(
+                "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+            )))
+        }
+    }
+}
+
+pub(super) fn does_not_apply() -> Status {
     Status::generic(422, "", &meta::gvk::GroupResource::new("", ""), "", "")
 }

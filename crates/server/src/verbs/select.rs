@@ -2,7 +2,7 @@
 
 use meta::selector::{field, label};
 use meta::status::Status;
-use registry::{Entry, Object, label_bits};
+use registry::{Entry, FieldPathSpec, Object, label_bits};
 
 use super::options::ListOptions;
 use crate::catalog::Resource;
@@ -25,7 +25,7 @@ enum FieldSource {
     Name,
     Namespace,
     /// One of the resource's selectable fields.
-    Field(usize),
+    Field(FieldPathSpec),
 }
 
 impl Selection {
@@ -65,8 +65,8 @@ fn condition(resource: &Resource, requirement: &field::Requirement) -> Result<Fi
     let source = match requirement.field.as_str() {
         "metadata.name" => FieldSource::Name,
         "metadata.namespace" if resource.namespaced || resource.is_builtin() => FieldSource::Namespace,
-        other => match resource.fields().position(other) {
-            Some(index) => FieldSource::Field(index),
+        other => match resource.fields.find(other) {
+            Some(field) => FieldSource::Field(field.clone()),
             None => return Err(unknown_field(resource, other)),
         },
     };
@@ -75,7 +75,7 @@ fn condition(resource: &Resource, requirement: &field::Requirement) -> Result<Fi
 }
 
 fn unknown_field(resource: &Resource, label: &str) -> Status {
-    if resource.is_builtin() && resource.fields().0.is_empty() {
+    if resource.is_builtin() && resource.fields.0.is_empty() {
         let quoted = meta::go_fmt::quote(label);
         return Status::bad_request(format!(
             "{quoted} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
@@ -86,11 +86,11 @@ fn unknown_field(resource: &Resource, label: &str) -> Status {
 
 impl FieldCondition {
     fn holds(&self, object: &Object) -> bool {
-        let found = match self.source {
-            FieldSource::Name => object.name(),
-            FieldSource::Namespace => object.namespace(),
-            FieldSource::Field(index) => object.field(index).unwrap_or_default(),
+        let same = match &self.source {
+            FieldSource::Name => object.name() == self.value,
+            FieldSource::Namespace => object.namespace() == self.value,
+            FieldSource::Field(field) => object.field_is(field, &self.value),
         };
-        (found == self.value) == self.equal
+        same == self.equal
     }
 }

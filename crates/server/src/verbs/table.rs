@@ -8,9 +8,9 @@ use meta::{Map, Value, wire::json};
 use registry::Object;
 
 use super::write::metadata_text;
-use crate::catalog::Resource;
 use crate::catalog::form::Form;
 use crate::catalog::resource::{Cell, Column};
+use crate::catalog::{Resource, columns};
 
 /// Which table a client asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +143,7 @@ fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
     match &column.cell {
         Cell::Name => metadata_text(object, "name").into(),
         Cell::Age => age(metadata_text(object, "creationTimestamp"), now).into(),
+        Cell::Path(path, kind) => columns::path_cell(path, *kind, object, now),
     }
 }
 

@@ -100,6 +100,13 @@ impl Change<'_> {
         }
         call.server.may_also_create(call).await?;
         let mut object = produce(None)?;
+        let uid = metadata_text(&object, "uid");
+        if self.applies && !uid.is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Status::conflict(&call.resource.group_resource(), call.name(), why));
+        }
         metadata_mut(&mut object).remove("resourceVersion");
         let owners = if self.applies { create::Owners::Settled } else { create::Owners::Record };
         create::create(call, object, self.options, owners, self.output.clone()).await
@@ -159,7 +166,7 @@ impl Change<'_> {
         match written {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
-            Err(error) => Err(storage_status(error, call)),
+            Err(error) => Err(storage_status(&error, call)),
         }
     }
 
@@ -170,7 +177,7 @@ impl Change<'_> {
         match call.server.registry.remove(&call.resource.cache, &call.key(), current).await {
             Ok(_) => Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() })),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
-            Err(error) => Err(storage_status(error, call)),
+            Err(error) => Err(storage_status(&error, call)),
         }
     }
 

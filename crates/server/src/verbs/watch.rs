@@ -27,11 +27,11 @@ use crate::metrics::InFlight;
 use crate::negotiate::{self, Output, Shown};
 
 /// How often a watcher that asked for it is told how far it has come.
-const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 /// A bookmark comes this long before a watch ends.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// The shortest time that a watch without a limit of its own lasts; the longest is twice that.
-const MIN_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+const MIN_TIMEOUT: Duration = Duration::from_mins(30);
 /// Bound: bytes of events that are joined into one chunk.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Marks the end of the initial state for clients that list by watching.
@@ -84,9 +84,9 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
             let now = Start::After(call.server.registry.applied());
             let reopened =
                 Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), now).await;
-            reopened.map_err(|error| storage_status(error, call))?
+            reopened.map_err(|error| storage_status(&error, call))?
         }
-        Err(error) => return Err(storage_status(error, call)),
+        Err(error) => return Err(storage_status(&error, call)),
     };
     let form = output.form_name(&call.resource.api_version());
     let view = View {
@@ -132,7 +132,7 @@ fn start(options: &ListOptions, version: u64) -> Start {
     let given = !options.resource_version.is_empty();
     match (options.send_initial_events, version) {
         (Some(true), 0) if given => Start::State(At::Any),
-        (Some(_), 0) | (None, 0) if !given => Start::State(At::Fresh),
+        (Some(_) | None, 0) if !given => Start::State(At::Fresh),
         (_, 0) => Start::State(At::Any),
         (Some(true), version) => Start::State(At::NotOlderThan(Revision(version))),
         (_, version) => Start::After(Revision(version)),
@@ -169,6 +169,10 @@ impl WatchAnswer {
                     if let Some(chunk) = self.view.chunk(&events) {
                         return Poll::Ready(Some(chunk));
                     }
+                }
+                Err(registry::Error::Gone) => {
+                    self.ended = true;
+                    return Poll::Ready(None);
                 }
                 Err(error) => {
                     self.ended = true;
@@ -320,7 +324,7 @@ impl View {
         let api_version = self.resource.api_version();
         match &self.output.shown {
             Shown::Whole => object.with_api_version(&api_version),
-            Shown::Metadata => table::partial_metadata(object),
+            Shown::Metadata | Shown::MetadataList => table::partial_metadata(object),
             Shown::Table(options) => {
                 let table = table::of_objects(&self.resource, &[object], options, self.env.now(), None);
                 json::to_vec(&table).into()
@@ -336,7 +340,9 @@ impl View {
             metadata.insert("annotations", annotations);
         }
         let (api_version, kind) = match &self.output.shown {
-            Shown::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".into()),
+            Shown::Metadata | Shown::MetadataList => {
+                ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".into())
+            }
             _ => (self.resource.api_version(), self.resource.names.kind.clone()),
         };
         let object: Map = [

@@ -107,6 +107,7 @@ pub fn drop_double_owners(object: &mut Value, call: &Call) {
 impl Call {
     /// An object of this resource as it is to be stored.
     pub(super) fn encoded(&self, object: &mut Value) -> NewObject {
+        self.resource.form.to_storage(object);
         if let Value::Object(members) = object {
             members.insert("apiVersion", self.resource.storage_api_version.clone());
             members.insert("kind", self.resource.names.kind.clone());
@@ -126,7 +127,7 @@ impl Call {
 
     pub(super) async fn live_at(&self, key: &Text) -> Result<Option<Arc<Object>>, Status> {
         let registry = &self.server.registry;
-        registry.fresh(&self.resource.cache).await.map_err(|error| storage_status(error, self))?;
+        registry.fresh(&self.resource.cache).await.map_err(|error| storage_status(&error, self))?;
         Ok(self.resource.cache.get(key))
     }
 

@@ -277,10 +277,13 @@ async fn closing_ends_watches(backend: &mut dyn Backend) {
     let mut watch = open(store, KeyRange::all(), Revision::FIRST).await;
     let revision = create(store, "/a", "x").await;
     assert_eq!(events(&mut *watch).await.revision, revision);
+    assert!(store.stats().writable);
     let (ended, closed) = join(soon(watch.next()), soon(store.close())).await;
     closed.expect("closing works");
     assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
     assert!(matches!(soon(store.commit(Txn::create("/b", "x"))).await, Err(Error::Unavailable(_))));
     assert!(matches!(soon(store.range(Range::values(KeyRange::all()))).await, Err(Error::Unavailable(_))));
+    assert!(matches!(soon(store.current()).await, Err(Error::Unavailable(_))));
+    assert!(!store.stats().writable);
     soon(store.close()).await.expect("closing again does nothing");
 }

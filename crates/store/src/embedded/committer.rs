@@ -268,8 +268,8 @@ impl Committer {
         if let Some(sweep) = &done.sweep {
             self.sweep = *sweep;
         }
-        self.shared.counters.finished(done.expired, done.conflicts);
         self.shared.published.publish(done.batches.clone());
+        self.shared.counters.finished(done.expired, done.conflicts);
     }
 
     /// Takes back what was begun. A full disk is something that passes; after any other failure of
@@ -299,7 +299,8 @@ impl Committer {
 
 /// Whether the disk may recover from it without being opened again.
 pub(super) fn passes(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+    // Busy: somebody looks at the database with another program; nothing was begun yet.
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy))
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -21,6 +21,7 @@ const RECENT_BATCHES: usize = 2_048;
 pub(super) struct Published {
     current: AtomicU64,
     compacted: AtomicU64,
+    closed: AtomicBool,
     observers: Mutex<Vec<Arc<dyn Observer>>>,
     recent: Mutex<Recent>,
     signal: signal::Sender<Revision>,
@@ -31,7 +32,6 @@ struct Recent {
     batches: VecDeque<Arc<EventBatch>>,
     bytes: usize,
     from: Revision,
-    closed: bool,
 }
 
 /// Where a watch has to look for what comes after a revision.
@@ -50,10 +50,11 @@ pub(super) enum Next {
 
 impl Published {
     pub(super) fn new(current: Revision, compacted: Revision) -> Self {
-        let recent = Recent { batches: VecDeque::new(), bytes: 0, from: current, closed: false };
+        let recent = Recent { batches: VecDeque::new(), bytes: 0, from: current };
         Self {
             current: AtomicU64::new(current.0),
             compacted: AtomicU64::new(compacted.0),
+            closed: AtomicBool::new(false),
             observers: Mutex::default(),
             recent: Mutex::new(recent),
             signal: signal::channel(current).0,
@@ -62,6 +63,11 @@ impl Published {
 
     pub(super) fn current(&self) -> Revision {
         Revision(self.current.load(Ordering::Acquire))
+    }
+
+    /// `None` once the store is closed.
+    pub(super) fn current_if_open(&self) -> Option<Revision> {
+        (!self.closed.load(Ordering::Acquire)).then(|| self.current())
     }
 
     pub(super) fn compacted(&self) -> Revision {
@@ -108,10 +114,10 @@ impl Published {
 
     /// What follows `seen`, at most `limit` batches of it.
     pub(super) fn next(&self, seen: Revision, limit: usize) -> Next {
-        let recent = self.recent.lock();
-        if recent.closed {
+        if self.closed.load(Ordering::Acquire) {
             return Next::Closed;
         }
+        let recent = self.recent.lock();
         if seen >= recent.from {
             let first = recent.batches.partition_point(|batch| batch.revision <= seen);
             return Next::Here(recent.batches.iter().skip(first).take(limit).cloned().collect());
@@ -126,7 +132,7 @@ impl Published {
     /// Ends watches and lets observers go: they may hold the store in turn.
     pub(super) fn close(&self) {
         self.observers.lock().clear();
-        self.recent.lock().closed = true;
+        self.closed.store(true, Ordering::Release);
         self.signal.send_modify(|_| ());
     }
 }

@@ -96,6 +96,11 @@ impl Queue {
         Turn::Work(state.waiting.drain(..count).collect())
     }
 
+    /// Whether transactions are taken.
+    pub(super) fn is_open(&self) -> bool {
+        self.state.lock().refusal.is_none()
+    }
+
     pub(super) fn is_poisoned(&self) -> bool {
         self.state.lock().poisoned
     }

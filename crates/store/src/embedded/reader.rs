@@ -4,6 +4,7 @@
 //! a slow disk holds up neither writers nor the caller's runtime.
 
 use std::{
+    panic::{self, AssertUnwindSafe},
     sync::{Arc, mpsc},
     thread,
 };
@@ -81,7 +82,10 @@ fn serve(queue: &Mutex<mpsc::Receiver<Job>>, reader: &Reader) {
         // One waits for the next job, the others for the lock.
         let job = queue.lock().recv();
         match job {
-            Ok(job) => job(reader),
+            Ok(job) => {
+                // A panic is a bug of that one read, whose caller sees it end without an answer.
+                panic::catch_unwind(AssertUnwindSafe(|| job(reader))).ok();
+            }
             Err(mpsc::RecvError) => return,
         }
     }

@@ -80,6 +80,7 @@ fn break_the_disk() {
     let store = EmbeddedStore::open(&dir, Options::default()).unwrap();
     let (acknowledged, error) = write_until_refused(&store, "before");
     assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+    assert!(!store.stats().writable);
     let again = commit(&store, "/small".into()).unwrap_err();
     assert!(matches!(again, Error::Unavailable(_)), "poisoned: {again:?}");
     assert_eq!(image::state(&store).unwrap().1.len(), acknowledged, "still readable");

@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use jiff::Timestamp;
 
 use super::*;
-use crate::apply::testing::{json, text, widgets};
+use crate::apply::testing::{TwoVersions, json, text, widgets};
 use crate::apply::{ResetFields, SingleVersion, track_update};
 
 /// A request: `manager`, then `apply`, `force`, `update` or `status` (which applies there), then the spec,
@@ -468,6 +468,38 @@ fn requests_that_cannot_be_applied_are_refused() {
             "failed to create typed patch object (/a; g/v1, Kind=Widget): .status.set: duplicate entries for key [=\"a\"]",
         ),
     );
+}
+
+fn in_version(live: Option<&Value>, version: &str, manager: &str, spec: &str) -> Result<Value, ApplyError> {
+    let api_version = format!("g/{version}");
+    let versions = TwoVersions::new();
+    let live = live.map(|live| versions.convert(live, &api_version).unwrap());
+    let config = json(&format!(
+        "{{'apiVersion':'{api_version}','kind':'Widget','metadata':{{'name':'a','uid':'u'}},'spec':{spec}}}"
+    ));
+    let info =
+        ManagerInfo { manager, api_version: &api_version, subresource: "", now: Timestamp::UNIX_EPOCH };
+    apply(live.as_ref(), config, &ApplyRequest { info, kind: "Widget", force: false }, &versions)
+}
+
+#[test]
+fn what_was_applied_in_another_version_is_removed_and_kept_there() {
+    let live = in_version(None, "v1", "one", "{'x':1,'y':1,'map':{'k':'v'}}").unwrap();
+    let live = in_version(Some(&live), "v2", "two", "{'z':1}").unwrap();
+    let live = in_version(Some(&live), "v2", "one", "{'map':{'k':'v'}}").unwrap();
+    let shown = World { live: Some(live), seconds: 0, log: String::new() }.shown();
+    expect![[r"
+        {'spec':{'map':{'k':'v'},'z':1}}
+        two Apply @- {'f:spec':{'f:z':{}}}
+        one Apply @0 {'f:spec':{'f:map':{'f:k':{}}}}"]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn a_conflict_is_found_in_the_version_of_the_owner() {
+    let live = in_version(None, "v1", "one", "{'x':1}").unwrap();
+    let error = in_version(Some(&live), "v2", "two", "{'z':2}").unwrap_err();
+    assert_eq!(error.to_string(), "Apply failed with 1 conflict: conflict with \"one\": .spec.x");
 }
 
 #[test]

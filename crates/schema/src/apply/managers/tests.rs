@@ -3,8 +3,8 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::apply::testing::{json, text, widgets};
-use crate::apply::{Field, ResetFields, SingleVersion, TypeRef};
+use crate::apply::testing::{TwoVersions, json, text, widgets};
+use crate::apply::{ResetFields, SingleVersion};
 
 const NOW: i64 = 1_700_000_000;
 
@@ -220,36 +220,6 @@ fn a_list_that_became_atomic_is_owned_whole() {
             one Apply g/v1 - - {'f:spec':{'f:list':{},'f:map':{'f:k':{}},'f:whole':{}}}
             two Update g/v1 - 2023-11-14T22:13:20Z {'f:spec':{'f:x':{}}}"]],
     );
-}
-
-/// `g/v2` calls `spec.x` `spec.z`; other versions are gone.
-struct TwoVersions([TypeRef; 2]);
-
-impl TwoVersions {
-    fn new() -> Self {
-        let ty = |name| {
-            let spec =
-                TypeRef::object([Field::new(name, TypeRef::numeric()), Field::new("y", TypeRef::numeric())]);
-            TypeRef::root([Field::new("spec", spec)], None)
-        };
-        TwoVersions([ty("x"), ty("z")])
-    }
-}
-
-impl Versions for TwoVersions {
-    fn type_of(&self, api_version: &str) -> Option<&TypeRef> {
-        ["g/v1", "g/v2"].iter().position(|known| *known == api_version).map(|index| &self.0[index])
-    }
-
-    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConvertError> {
-        let (from, to) = if api_version == "g/v1" { ("z", "x") } else { ("x", "z") };
-        let mut object = object.clone();
-        let spec = object.get_mut("spec").and_then(Value::as_object_mut).unwrap();
-        if let Some(value) = spec.remove(from) {
-            spec.insert(to, value);
-        }
-        Ok(object)
-    }
 }
 
 #[test]

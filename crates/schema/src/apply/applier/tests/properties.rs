@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::apply::testing::{config, widget_type};
+use crate::apply::testing::{anything, config, widget_type};
 use crate::apply::{Duplicates, merge, validate};
 
 fn request(manager: &str, force: bool) -> ApplyRequest<'_> {
@@ -98,6 +98,21 @@ proptest! {
         let entries = entry::decode(managed_fields(&new).unwrap_or_default().to_vec(), Origin::Foreign).unwrap();
         if let [left, right] = entries.as_slice() {
             prop_assert!(left.fields.intersection(&right.fields).is_empty());
+        }
+    }
+
+    #[test]
+    fn no_input_makes_it_panic(live in anything(), mut new in anything(), members in anything()) {
+        let mut config = json("{'apiVersion':'g/v1','kind':'Widget','metadata':{'name':'a'}}");
+        config.as_object_mut().unwrap().insert("spec", members);
+        let info = request("m", false).info;
+        // Whether it works is not the question.
+        let _ = track_update(Some(&live), &mut new, &info, &widgets());
+        let _ = track_update(None, &mut new, &info, &widgets());
+        for force in [true, false] {
+            let _ = apply(Some(&live), config.clone(), &request("m", force), &widgets());
+            let _ = apply(Some(&new), config.clone(), &request("kubectl", force), &widgets());
+            let _ = apply(None, live.clone(), &request("m", force), &widgets());
         }
     }
 }
