@@ -88,10 +88,11 @@ fn built_in_kinds_are_applied_shown_and_deleted() {
         ],
         &expect![[r#"
             $ kubectl get namespaces
-            NAME          STATUS   AGE
-            default       Active   AGE
-            kube-public   Active   AGE
-            kube-system   Active   AGE
+            NAME              STATUS   AGE
+            default           Active   AGE
+            kube-node-lease   Active   AGE
+            kube-public       Active   AGE
+            kube-system       Active   AGE
             $ kubectl apply -f objects.yaml
             namespace/team created
             configmap/settings created

@@ -4,11 +4,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-static CHANGING: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
+static CHANGING: LazyLock<[(Regex, &str); 6]> = LazyLock::new(|| {
     [
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UID"),
         (r#"(?i)(resource ?version"?: +)"?\d+"?"#, "${1}VERSION"),
+        (r"\b(revision|current:) \d+", "${1} NUMBER"),
         (r"\b(\d+m)?\d+s$", "AGE"),
         (r"\b(\d+m)?\d+s  ", "AGE "),
     ]
