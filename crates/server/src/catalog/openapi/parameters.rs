@@ -81,14 +81,12 @@ pub(super) const LIST: [QueryParameter; 11] = [
     },
 ];
 
-pub(super) const GET: [QueryParameter; 1] = [
-    QueryParameter {
-        name: "resourceVersion",
-        kind: "string",
-        text: "resourceVersion sets a constraint on what resource versions a request may be served from. See https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions for details.\n\nDefaults to unset",
-        shared: Some("resourceVersion-5WAnf1kx"),
-    },
-];
+pub(super) const GET: [QueryParameter; 1] = [QueryParameter {
+    name: "resourceVersion",
+    kind: "string",
+    text: "resourceVersion sets a constraint on what resource versions a request may be served from. See https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions for details.\n\nDefaults to unset",
+    shared: Some("resourceVersion-5WAnf1kx"),
+}];
 
 pub(super) const WRITE: [QueryParameter; 3] = [
     QueryParameter {

@@ -236,7 +236,8 @@ fn camel(text: &str, capital: bool) -> String {
 
 fn text(resource: &Resource, place: &Place<'_>, verb: Verb) -> String {
     let kind = &resource.names.kind;
-    let part = if place.subresource.is_empty() { String::new() } else { format!(" {} of", place.subresource) };
+    let part =
+        if place.subresource.is_empty() { String::new() } else { format!(" {} of", place.subresource) };
     match verb.verb {
         "list" => format!("list{part} objects of kind {kind}"),
         "read" | "replace" => format!("{}{part} the specified {kind}", verb.verb),
@@ -385,8 +386,7 @@ fn content(types: &[&str], schema: &Value) -> Value {
 
 fn request_body(name: &str, body: Body) -> Value {
     let types: &[&str] = if body == Body::Patch { &PATCH_TYPES } else { &MEDIA_TYPES };
-    let mut written: Map =
-        [("content", content(types, &Dialect::V3.reference(name)))].into_iter().collect();
+    let mut written: Map = [("content", content(types, &Dialect::V3.reference(name)))].into_iter().collect();
     if body != Body::Options {
         written.insert("required", true);
     }

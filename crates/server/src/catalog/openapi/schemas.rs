@@ -59,7 +59,8 @@ pub(super) fn kind(resource: &Resource, dialect: Dialect) -> Value {
     let keeps_all = matches!(&resource.form, Form::Custom(form) if form.preserve_unknown);
     let mut schema = match written {
         Some(Value::Object(written))
-            if dialect == Dialect::V3 || !(keeps_all || is_true(written, "x-kubernetes-preserve-unknown-fields")) =>
+            if dialect == Dialect::V3
+                || !(keeps_all || is_true(written, "x-kubernetes-preserve-unknown-fields")) =>
         {
             let mut schema = structural(written, dialect);
             add_properties(
@@ -131,10 +132,9 @@ fn described_ref(name: &str, text: &str, dialect: Dialect) -> Value {
             reference.insert("description", text);
             Value::Object(reference)
         }
-        Dialect::V3 => object([
-            ("allOf", vec![dialect.reference(name)].into()),
-            ("description", text.into()),
-        ]),
+        Dialect::V3 => {
+            object([("allOf", vec![dialect.reference(name)].into()), ("description", text.into())])
+        }
     }
 }
 
@@ -237,7 +237,8 @@ fn unfold_int_or_string(schema: &mut Map) {
         Value::Array(types.to_vec())
     };
     let first = schema.get("allOf").and_then(Value::as_array).and_then(<[Value]>::first);
-    if schema.get("anyOf") == Some(&either()) || first.and_then(|first| first.get("anyOf")) == Some(&either()) {
+    if schema.get("anyOf") == Some(&either()) || first.and_then(|first| first.get("anyOf")) == Some(&either())
+    {
         return;
     }
     if !schema.contains_key("anyOf") {
