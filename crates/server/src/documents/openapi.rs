@@ -1,4 +1,4 @@
-//! The paths of OpenAPI: formats, tags, and documents that may be kept for ever under their hash.
+//! The paths of `OpenAPI`: formats, tags, and documents that may be kept for ever under their hash.
 //!
 //! Upstream: kube-openapi/pkg/handler/handler.go, pkg/handler3/handler.go, v1.36.
 

@@ -1,4 +1,4 @@
-//! OpenAPI v2 in protobuf, for clients that ask for nothing else.
+//! `OpenAPI` v2 in protobuf, for clients that ask for nothing else.
 //!
 //! Written from the same trees as the JSON form; messages are tables of members. What has no field of its own
 //! is carried as text, which readers take for YAML.
@@ -324,11 +324,11 @@ mod tests {
         let expected = [
             &[0x0a, 3][..],
             b"2.0",
-            &[0x4a, 34, 0x0a, 32, 0x0a, 1],
+            &[0x4a, 35, 0x0a, 33, 0x0a, 1],
             b"A",
-            &[0x12, 27, 0xb2, 0x01, 8, 0x0a, 6],
+            &[0x12, 28, 0xb2, 0x01, 8, 0x0a, 6],
             b"object",
-            &[0xfa, 0x01, 13, 0x0a, 3],
+            &[0xfa, 0x01, 14, 0x0a, 3],
             b"x-y",
             &[0x12, 7, 0x12, 5],
             b"true\n",

@@ -1,4 +1,4 @@
-//! OpenAPI: v3 with one document for each version of a group, v2 with one for everything.
+//! `OpenAPI`: v3 with one document for each version of a group, v2 with one for everything.
 //!
 //! Made when somebody asks, of pieces that are kept with the part of the catalog they describe; a definition
 //! that nobody asks about costs nothing here. The hash of a document is one of what it is made from, so that
@@ -22,7 +22,7 @@ use super::resource::Source;
 use super::{Catalog, GroupVersion, Resource};
 use crate::documents::KUBERNETES_VERSION;
 
-/// Which OpenAPI is written.
+/// Which `OpenAPI` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     V2,
@@ -39,7 +39,7 @@ impl Dialect {
     }
 }
 
-/// The list of documents of OpenAPI v3.
+/// The list of documents of `OpenAPI` v3.
 pub fn root(catalog: &Catalog) -> Document {
     let mut paths = Map::new();
     let mut add = |path: String, hash: &str| {
@@ -74,7 +74,7 @@ fn plain_paths(catalog: &Catalog) -> impl Iterator<Item = String> {
     ["api", "apis", "version"].into_iter().map(str::to_owned).chain(groups)
 }
 
-/// A document of OpenAPI v3 about a path that is no resource.
+/// A document of `OpenAPI` v3 about a path that is no resource.
 pub fn about_path(catalog: &Catalog, path: &str) -> Option<Document> {
     plain_paths(catalog).any(|known| known == path).then(|| plain(path))
 }
@@ -173,7 +173,7 @@ fn add_definitions(resource: &Resource, dialect: Dialect, definitions: &mut Defi
     }
 }
 
-/// OpenAPI v2 of everything, in JSON.
+/// `OpenAPI` v2 of everything, in JSON.
 pub fn whole(catalog: &Catalog) -> &Document {
     catalog.documents.openapi_v2.get_or_init(|| {
         let (mut paths, mut definitions) = (Vec::new(), Vec::new());
@@ -196,7 +196,7 @@ pub fn whole(catalog: &Catalog) -> &Document {
     })
 }
 
-/// OpenAPI v2 of everything, in protobuf.
+/// `OpenAPI` v2 of everything, in protobuf.
 pub fn whole_binary(catalog: &Catalog) -> &Document {
     catalog.documents.openapi_v2_binary.get_or_init(|| {
         let mut message = Vec::new();
@@ -209,7 +209,7 @@ pub fn whole_binary(catalog: &Catalog) -> &Document {
     })
 }
 
-/// What stands once in a document of OpenAPI v2.
+/// What stands once in a document of `OpenAPI` v2.
 fn frame() -> Map {
     let token = object([
         ("description", "Bearer Token authentication".into()),
