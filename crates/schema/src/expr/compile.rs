@@ -118,10 +118,12 @@ impl Compiler<'_> {
             return refused(failed(issues));
         }
         if checked.result_type() != result {
-            return refused(match is_message {
-                true => "messageExpression must evaluate to a string".to_owned(),
-                false => "cel expression must evaluate to a bool".to_owned(),
-            });
+            let subject = if is_message {
+                "messageExpression must evaluate to a string"
+            } else {
+                "cel expression must evaluate to a bool"
+            };
+            return refused(subject.to_owned());
         }
         let uses_old_self = checked.ast().mentions("oldSelf");
         let program = env.plan(&checked).map_err(|error| match error {

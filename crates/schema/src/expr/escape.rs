@@ -69,7 +69,7 @@ pub(super) fn escape(name: &str) -> Option<Cow<'_, str>> {
 
 /// Properties as expressions write them; those out of reach as they are.
 pub(crate) fn field_names(properties: &[&str]) -> Box<[cel::ast::Name]> {
-    let name = |property: &&str| escape(property).map_or_else(|| (*property).into(), |name| name.into());
+    let name = |property: &&str| escape(property).map_or_else(|| (*property).into(), Into::into);
     properties.iter().map(name).collect()
 }
 

@@ -236,9 +236,10 @@ impl Run {
         if compiled.uses_old_self && values.old.is_none() && !is_optional {
             return;
         }
-        let Outcome { result, cost } = match is_optional {
-            true => program.evaluate_within(CALL_LIMIT, &OptionalOld(values)),
-            false => program.evaluate_within(CALL_LIMIT, values),
+        let Outcome { result, cost } = if is_optional {
+            program.evaluate_within(CALL_LIMIT, &OptionalOld(values))
+        } else {
+            program.evaluate_within(CALL_LIMIT, values)
         };
         if !self.charge(cost) {
             return self.stop(messages::evaluation_error(path, node, messages::OUT_OF_BUDGET));
