@@ -326,3 +326,59 @@ fn mistakes_are_explained() {
         "#]],
     );
 }
+
+#[test]
+fn objects_are_made_from_arguments() {
+    let Some((_crest, kubectl)) = start() else { return };
+    // These send protobuf, and patch by the rules of each kind.
+    check(
+        &kubectl,
+        &[
+            ("create namespace team", ""),
+            ("create configmap settings --from-literal=colour=blue -n team", ""),
+            ("create secret generic password --from-literal=word=hush -n team", ""),
+            ("create configmap settings --from-literal=colour=blue -n team", ""),
+            ("create configmap x --from-literal=a=b -n nowhere", ""),
+            ("create configmap x --from-literal=a=b --dry-run=server", ""),
+            (r#"patch cm settings -n team -p {"data":{"size":"M"}}"#, ""),
+            (r#"patch cm settings -n team -p {"data":{"size":"M"}}"#, ""),
+            ("label cm settings -n team tier=gold", ""),
+            ("get cm settings -n team -o jsonpath={.data}", ""),
+            ("get secret password -n team -o jsonpath={.data.word}", ""),
+            ("create -f -", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}}"#),
+            ("delete cm --all -n team", ""),
+        ],
+        &expect![[r#"
+            $ kubectl create namespace team
+            namespace/team created
+            $ kubectl create configmap settings --from-literal=colour=blue -n team
+            configmap/settings created
+            $ kubectl create secret generic password --from-literal=word=hush -n team
+            secret/password created
+            $ kubectl create configmap settings --from-literal=colour=blue -n team
+            error: failed to create configmap: configmaps "settings" already exists
+            [exit 1]
+            $ kubectl create configmap x --from-literal=a=b -n nowhere
+            error: failed to create configmap: namespaces "nowhere" not found
+            [exit 1]
+            $ kubectl create configmap x --from-literal=a=b --dry-run=server
+            configmap/x created (server dry run)
+            $ kubectl patch cm settings -n team -p {"data":{"size":"M"}}
+            configmap/settings patched
+            $ kubectl patch cm settings -n team -p {"data":{"size":"M"}}
+            configmap/settings patched (no change)
+            $ kubectl label cm settings -n team tier=gold
+            configmap/settings labeled
+            $ kubectl get cm settings -n team -o jsonpath={.data}
+            {"colour":"blue","size":"M"}
+            $ kubectl get secret password -n team -o jsonpath={.data.word}
+            aHVzaA==
+            $ kubectl create -f -
+            error: resource mapping not found for name: "x" namespace: "" from "STDIN": no matches for kind "Pod" in version "v1"
+            ensure CRDs are installed first
+            [exit 1]
+            $ kubectl delete cm --all -n team
+            configmap "settings" deleted from team namespace
+        "#]],
+    );
+}
