@@ -6,7 +6,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
 use expect_test::{Expect, expect};
-use testkit::{CRONTAB_DEFINITION, Crest, Kubectl};
+use testkit::{CRONTAB_DEFINITION, Crest, Tool};
 
 /// The object of the guide.
 const CRONTAB: &str = r#"apiVersion: "stable.example.com/v1"
@@ -19,16 +19,16 @@ spec:
 "#;
 
 /// A server with the guide's files beside it.
-fn start() -> Option<(Crest, Kubectl)> {
+fn start() -> Option<(Crest, Tool)> {
     let crest = Crest::start(env!("CARGO_BIN_EXE_crest"));
-    let kubectl = Kubectl::of(&crest)?;
+    let kubectl = Tool::kubectl(&crest)?;
     kubectl.write("resourcedefinition.yaml", CRONTAB_DEFINITION);
     kubectl.write("my-crontab.yaml", CRONTAB);
     Some((crest, kubectl))
 }
 
 /// Runs commands and compares everything they print, failures too.
-fn check(kubectl: &Kubectl, commands: &[&str], expected: &Expect) {
+fn check(kubectl: &Tool, commands: &[&str], expected: &Expect) {
     let run = |command: &&str| kubectl.run_words(words(command), "").transcript(command);
     let shown: String = commands.iter().map(run).collect();
     expected.assert_eq(&shown);
@@ -471,14 +471,18 @@ fn columns_are_printed_as_defined() {
     kubectl.write("my-crontab.yaml", &format!("{CRONTAB}  replicas: 1\n"));
     kubectl.ok("apply -f resourcedefinition.yaml");
     kubectl.ok("apply -f my-crontab.yaml");
-    check(&kubectl, &["get crontab my-new-cron-object", "get ct -o wide"], &expect![[r#"
+    check(
+        &kubectl,
+        &["get crontab my-new-cron-object", "get ct -o wide"],
+        &expect![[r#"
         $ kubectl get crontab my-new-cron-object
         NAME                 SPEC          REPLICAS   AGE
         my-new-cron-object   * * * * */5   1          AGE
         $ kubectl get ct -o wide
         NAME                 SPEC          REPLICAS   IMAGE                   AGE
         my-new-cron-object   * * * * */5   1          my-awesome-cron-image   AGE
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

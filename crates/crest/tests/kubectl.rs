@@ -3,7 +3,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
 use expect_test::{Expect, expect};
-use testkit::{Crest, Kubectl};
+use testkit::{Crest, Tool};
 
 /// One object of each built-in kind that has a namespace, and the namespace.
 const OBJECTS: &str = "apiVersion: v1
@@ -50,15 +50,15 @@ message: it happened
 type: Normal
 ";
 
-fn start() -> Option<(Crest, Kubectl)> {
+fn start() -> Option<(Crest, Tool)> {
     let crest = Crest::start(env!("CARGO_BIN_EXE_crest"));
-    let kubectl = Kubectl::of(&crest)?;
+    let kubectl = Tool::kubectl(&crest)?;
     kubectl.write("objects.yaml", OBJECTS);
     Some((crest, kubectl))
 }
 
 /// Runs commands, each with what it reads, and compares everything they print.
-fn check(kubectl: &Kubectl, commands: &[(&str, &str)], expected: &Expect) {
+fn check(kubectl: &Tool, commands: &[(&str, &str)], expected: &Expect) {
     let run = |(command, input): &(&str, &str)| kubectl.run_with(command, input).transcript(command);
     let shown: String = commands.iter().map(run).collect();
     expected.assert_eq(&shown);
