@@ -23,6 +23,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     // It opens the store and reads the credentials that the server is then given.
     ("crest", &["server", "auth", "store"]),
     ("xtask", &[]),
+    ("clients", &[]),
 ];
 
 /// Used by tests of every crate, and by nothing else.
