@@ -1,4 +1,4 @@
-//! The JSONPath dialect of printer columns: fields, indices, slices, unions, wildcards, filters, descent.
+//! The `JSONPath` of printer columns: fields, indices, slices, unions, wildcards, filters, descent.
 //!
 //! A path is parsed once and looked up in many objects. The dialect is that of the reference's client
 //! library with all its corners: a quoted key is itself a path, a filter without an operator asks whether

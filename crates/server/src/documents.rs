@@ -1,5 +1,7 @@
 //! Paths that are neither resources nor health: discovery, `OpenAPI` and the version.
 
+mod openapi;
+
 use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{self, HeaderMap};
@@ -7,7 +9,7 @@ use meta::status::Status;
 use meta::wire::{json, yaml};
 
 use crate::Server;
-use crate::catalog::{Catalog, discovery, openapi};
+use crate::catalog::{Catalog, discovery};
 use crate::negotiate::{self, Headers, Media};
 use crate::request::{Method, RequestInfo};
 use crate::respond::{self, Body};
@@ -46,12 +48,9 @@ pub(crate) fn answer(
             None => Ok(respond::page_not_found()),
         },
         ["apis", group, version] => group_version(catalog, group, version, asked),
-        ["openapi", "v3"] => {
-            let document = openapi::root(catalog);
-            Ok(respond::document(&document, "text/plain; charset=utf-8", asked.known_tag(), asked.gzip))
-        }
-        ["openapi", "v3", "api", version] => Ok(openapi_group(catalog, "", version, asked)),
-        ["openapi", "v3", "apis", group, version] => Ok(openapi_group(catalog, group, version, asked)),
+        ["openapi", "v2"] => Ok(openapi::whole(catalog, asked)),
+        ["openapi", "v3"] => Ok(openapi::root(catalog, asked)),
+        ["openapi", "v3", path @ ..] => Ok(openapi::part(server, catalog, path, asked)),
         _ => Ok(respond::page_not_found()),
     }
 }
@@ -105,16 +104,6 @@ fn group_version(
     Ok(plain(discovery::resource_list(found), asked))
 }
 
-fn openapi_group(catalog: &Catalog, group: &str, version: &str, asked: &Asked<'_>) -> Response<Body> {
-    match catalog.group_version(group, version) {
-        Some(found) => {
-            let document = openapi::group_version(found);
-            respond::document(document, "application/json", asked.known_tag(), asked.gzip)
-        }
-        None => respond::page_not_found(),
-    }
-}
-
 /// A JSON document in the encoding that the client wants.
 fn plain(document: Bytes, asked: &Asked<'_>) -> Response<Body> {
     let reread = || json::parse(&document).map(|parsed| parsed.value).unwrap_or_default();
@@ -159,7 +148,16 @@ fn root_paths(catalog: &Catalog) -> Bytes {
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}", version.group_version())));
     }
-    for path in ["/healthz", "/livez", "/metrics", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"] {
+    for path in [
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/openapi/v3/",
+        "/readyz",
+        "/version",
+    ] {
         paths.push(path.to_owned());
     }
     paths.sort();

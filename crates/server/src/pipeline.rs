@@ -61,7 +61,8 @@ pub(crate) async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<In
     respond::set_header(&mut response, "audit-id", &audit_id);
     response
         .headers_mut()
-        .insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
+        .entry(header::CACHE_CONTROL)
+        .or_insert(header::HeaderValue::from_static("no-cache, private"));
     let code = response.status().as_u16();
     drop(in_flight);
     server.metrics.request_served(&seen.subject, code, started.elapsed());

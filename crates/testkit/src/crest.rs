@@ -196,3 +196,12 @@ fn embedded(kubeconfig: &str, key: &str) -> Vec<u8> {
     let text = line.unwrap_or_else(|| panic!("the kubeconfig has no {key}:\n{kubeconfig}"));
     base64::engine::general_purpose::STANDARD.decode(text.trim_matches('"')).expect("kubeconfigs hold base64")
 }
+
+/// The program that `cargo build -p crest` leaves beside the test that runs, for tests of other packages.
+pub fn built_crest() -> String {
+    let test = std::env::current_exe().expect("a program knows where it is");
+    let folder = test.parent().and_then(Path::parent).expect("tests are in target/<profile>/deps");
+    let program = folder.join("crest");
+    assert!(program.is_file(), "{} is not there: run `cargo build -p crest` first", program.display());
+    program.display().to_string()
+}

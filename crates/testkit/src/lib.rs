@@ -17,7 +17,7 @@ use std::future::Future;
 use std::time::Duration;
 
 pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Unanswered};
-pub use crest::{Credentials, Crest, Setup};
+pub use crest::{Credentials, Crest, Setup, built_crest};
 pub use kubectl::{Kubectl, Ran};
 pub use process::Ended;
 pub use steady::steady;

@@ -35,6 +35,11 @@ impl TypeId {
         &package(usize::from(self.package)).types[usize::from(self.index)]
     }
 
+    /// The name of the package that the type belongs to.
+    pub fn package(self) -> &'static str {
+        PACKAGES[usize::from(self.package)].name
+    }
+
     /// Whether objects of this package are stored in the reference's binary format, which cannot tell an empty
     /// list from none.
     pub(crate) fn forgets_empty(self) -> bool {
@@ -198,7 +203,7 @@ pub fn kind(group: &str, version: &str, kind: &str) -> Option<Kind> {
 }
 
 /// A struct that all kinds share.
-pub(crate) fn meta_struct(name: &str) -> TypeId {
+pub fn meta_struct(name: &str) -> TypeId {
     package(0).find(name).expect("the described struct").0
 }
 

@@ -191,6 +191,8 @@ fn describe(
         published: Some(Published {
             definitions: definitions.clone(),
             name: metadata_text(definition, "name").into(),
+            uid: metadata_text(definition, "uid").into(),
+            generation: meta::Meta::of(definition).generation(),
         }),
         names,
     }

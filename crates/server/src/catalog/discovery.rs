@@ -19,6 +19,8 @@ pub struct Documents {
     aggregated_core: OnceLock<Document>,
     aggregated_groups: OnceLock<Document>,
     group_list: OnceLock<Bytes>,
+    pub(super) openapi_v2: OnceLock<Document>,
+    pub(super) openapi_v2_binary: OnceLock<Document>,
 }
 
 /// Documents about one version of a group.
@@ -27,6 +29,7 @@ pub struct Fragments {
     resource_list: OnceLock<Bytes>,
     aggregated: OnceLock<Bytes>,
     pub(super) openapi: OnceLock<Document>,
+    pub(super) openapi_hash: OnceLock<String>,
 }
 
 /// A document and the tag that says whether a client has it already.
@@ -38,14 +41,19 @@ pub struct Document {
 
 impl Document {
     pub fn new(body: impl Into<Bytes>) -> Self {
-        use std::fmt::Write;
         let body = body.into();
-        let mut etag = String::with_capacity(128);
-        for byte in Sha512::digest(&body) {
-            let _ = write!(etag, "{byte:02X}");
-        }
+        let etag = hex(&Sha512::digest(&body));
         Document { body, etag }
     }
+}
+
+/// Bytes in hexadecimal, in capitals.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02X}");
+        text
+    })
 }
 
 /// `/api`, for clients of old.

@@ -41,17 +41,19 @@ pub struct Resource {
 pub struct Published {
     pub definitions: Arc<Cache>,
     pub name: Text,
+    /// Tells this state of the definition from every other one.
+    pub uid: Text,
+    pub generation: i64,
 }
 
 impl Published {
-    /// The schema of a version as the definition writes it.
-    pub fn schema(&self, version: &str) -> Option<Value> {
+    /// A version as the definition writes it.
+    pub fn version(&self, version: &str) -> Option<Value> {
         let definition = self.definitions.get(&self.name)?;
         let definition = meta::wire::json::parse(definition.bytes()).ok()?.value;
         let versions = super::definition::versions(&definition);
-        let found =
-            versions.iter().find(|candidate| super::definition::text(candidate, &["name"]) == version)?;
-        found.at(&["schema", "openAPIV3Schema"]).cloned()
+        let named = |candidate: &&Value| super::definition::text(candidate, &["name"]) == version;
+        versions.iter().find(named).cloned()
     }
 }
 
