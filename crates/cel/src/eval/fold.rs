@@ -222,8 +222,8 @@ impl<'a> Evaluator<'_, 'a> {
                 return Ok(Flow::Continue);
             }
             evaluator.charge(ACCUMULATOR)?;
-            if built.is_err() {
-                // The call fails at its first argument; the others are not evaluated.
+            if built.is_err() && matches!(fold.kind, FoldKind::Insert { .. }) {
+                // The call fails at its first argument; of more than two, the others are not evaluated.
                 return Ok(Flow::Continue);
             }
             let added = match entries(evaluator) {
