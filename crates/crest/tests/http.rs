@@ -86,7 +86,7 @@ async fn bodies_that_are_no_objects_are_refused() {
     refuse(&client, json, b"[]", &expect![[r#"400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b5d)"#]]).await;
     refuse(&client, json, b"{} {}", &expect!["400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: invalid character '{' after top-level value ({} {})"]).await;
     refuse(&client, json, b"\xff\xfe", &expect!["400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: invalid character 'ÿ' looking for beginning of value (fffe)"]).await;
-    refuse(&client, json, &[b'['; 100_000], &expect!["400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: invalid character '[' exceeded max depth (5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b ...)"]).await;
+    refuse(&client, json, "[".repeat(100_000).as_bytes(), &expect!["400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: invalid character '[' exceeded max depth (5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b ...)"]).await;
     refuse(&client, json, br#"{"kind":"Secret","apiVersion":"v1","metadata":{"name":"x"}}"#, &expect![[r#"400 Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion"#]])
         .await;
     refuse(
