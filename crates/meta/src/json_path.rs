@@ -169,6 +169,9 @@ mod tests {
         check(".a.b[2:1]", "-");
         check(".a.b[::2]", "1");
         check(".a.b[::0]", "-");
+        check(".a.b[0:2:2]", "1");
+        check(".a.b[-3]", "1");
+        check(".a.b[-1:]", "3");
         check(".a.s[0]", "-");
         check(".a.b[x]", "!");
         check(".a.b[0", "!");
@@ -203,6 +206,9 @@ mod tests {
         check(".a.s[?(@.x)]", "-");
         check(".l[?(@.k==\"q\"]", "!");
         check(".l[?(@.k==\"q)]", "!");
+        check(".l[?(@.v==1)].k", "-"); // nor an integer with the float after it
+        check(".l[?(@.k)].k", "p");
+        check(".l[?(@[\"k\"])].k", "!");
     }
 
     #[test]

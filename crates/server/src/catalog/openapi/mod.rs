@@ -135,7 +135,9 @@ pub fn group_version_binary(version: &GroupVersion) -> Document {
 }
 
 fn tree(version: &GroupVersion) -> Value {
-    let parts = parts(version, Dialect::V3);
+    let mut common = Definitions::new(Dialect::V3);
+    common.add_common();
+    let parts = parts(version, Dialect::V3, common);
     object([
         ("openapi", "3.0.0".into()),
         ("info", info(version)),
@@ -160,9 +162,8 @@ struct Parts {
     definitions: Map,
 }
 
-fn parts(version: &GroupVersion, dialect: Dialect) -> Parts {
-    let mut definitions = Definitions::new(dialect);
-    definitions.add_common();
+/// What a version brings, beside the given definitions.
+fn parts(version: &GroupVersion, dialect: Dialect, mut definitions: Definitions) -> Parts {
     let mut paths = Map::new();
     for resource in version.resources.values() {
         let names = add_definitions(resource, dialect, &mut definitions);
@@ -256,7 +257,7 @@ fn each_part(catalog: &Catalog, mut add: impl FnMut(Parts)) {
     let mut known: std::collections::HashSet<String> = common.keys().map(str::to_owned).collect();
     add(Parts { paths: Map::new(), definitions: common });
     for version in catalog.groups().flat_map(|group| &group.versions) {
-        let mut parts = parts(version, Dialect::V2);
+        let mut parts = parts(version, Dialect::V2, Definitions::new(Dialect::V2));
         parts.definitions.retain(|name, _| known.insert(name.to_owned()));
         add(parts);
     }

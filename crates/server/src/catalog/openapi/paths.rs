@@ -58,32 +58,57 @@ enum Parameter {
 
 /// Adds the paths of a resource.
 pub(super) fn add(resource: &Resource, names: &Names, dialect: Dialect, paths: &mut Map) {
+    let described = Described { resource, names, dialect };
     let plural = &resource.names.plural;
     let base = base(resource);
     let collection = if resource.namespaced {
         let everywhere = [Verb { action: "list", method: "get", word: "list" }];
         let all = Place { subresource: "", namespaced: false, named: false, suffix: "ForAllNamespaces" };
-        add_path(resource, names, dialect, paths, &format!("{base}/{plural}"), &all, &everywhere);
+        described.add(paths, &format!("{base}/{plural}"), &all, &everywhere);
         format!("{base}/namespaces/{{namespace}}/{plural}")
     } else {
         format!("{base}/{plural}")
     };
     let place = Place { subresource: "", namespaced: resource.namespaced, named: false, suffix: "" };
     let verbs = offered(resource, &["list", "create", "deletecollection"]);
-    add_path(resource, names, dialect, paths, &collection, &place, &verbs);
+    described.add(paths, &collection, &place, &verbs);
     let one = format!("{collection}/{{name}}");
     let place = Place { named: true, ..place };
     let verbs = offered(resource, &["get", "update", "delete", "patch"]);
-    add_path(resource, names, dialect, paths, &one, &place, &verbs);
+    described.add(paths, &one, &place, &verbs);
     for subresource in &resource.subresources {
         let place = Place { subresource: &subresource.name, ..place };
         let verbs: Vec<Verb> = subresource.verbs.iter().filter_map(|verb| Verb::of(verb)).collect();
-        let path = format!("{one}/{}", subresource.name);
-        add_path(resource, names, dialect, paths, &path, &place, &verbs);
+        described.add(paths, &format!("{one}/{}", subresource.name), &place, &verbs);
     }
 }
 
-pub(super) fn base(resource: &Resource) -> String {
+/// A resource whose paths are written.
+struct Described<'a> {
+    resource: &'a Resource,
+    names: &'a Names,
+    dialect: Dialect,
+}
+
+impl Described<'_> {
+    fn add(&self, paths: &mut Map, path: &str, place: &Place<'_>, verbs: &[Verb]) {
+        if verbs.is_empty() {
+            return;
+        }
+        let mut operations: Vec<Operation> =
+            verbs.iter().map(|verb| operation(self.resource, self.names, place, *verb)).collect();
+        let common = take_common(&mut operations);
+        let mut item = Map::new();
+        for operation in operations {
+            item.insert(operation.method, operation.write(self.resource, self.dialect));
+        }
+        let common = common.iter().map(|parameter| parameter.write(self.dialect)).collect::<Vec<_>>();
+        item.insert("parameters", common);
+        paths.insert(path, item);
+    }
+}
+
+fn base(resource: &Resource) -> String {
     if resource.group.is_empty() {
         format!("/api/{}", resource.version)
     } else {
@@ -126,29 +151,6 @@ struct Place<'a> {
     namespaced: bool,
     named: bool,
     suffix: &'a str,
-}
-
-fn add_path(
-    resource: &Resource,
-    names: &Names,
-    dialect: Dialect,
-    paths: &mut Map,
-    path: &str,
-    place: &Place<'_>,
-    verbs: &[Verb],
-) {
-    if verbs.is_empty() {
-        return;
-    }
-    let mut operations: Vec<Operation> =
-        verbs.iter().map(|verb| operation(resource, names, place, *verb)).collect();
-    let common = take_common(&mut operations);
-    let mut item = Map::new();
-    for operation in operations {
-        item.insert(operation.method, operation.write(resource, dialect));
-    }
-    item.insert("parameters", common.iter().map(|parameter| parameter.write(dialect)).collect::<Vec<_>>());
-    paths.insert(path, item);
 }
 
 fn operation(resource: &Resource, names: &Names, place: &Place<'_>, verb: Verb) -> Operation {

@@ -77,9 +77,7 @@ pub(super) fn kind(resource: &Resource, dialect: Dialect) -> Value {
         _ => [("type", Value::from("object"))].into_iter().collect(),
     };
     schema.insert("x-kubernetes-group-version-kind", vec![super::kind_value(resource, &resource.names.kind)]);
-    if let Some(fields) = selectable(version.as_ref()) {
-        schema.insert("x-kubernetes-selectable-fields", fields);
-    }
+    add_selectable(resource, &mut schema);
     Value::Object(schema)
 }
 
@@ -106,18 +104,16 @@ pub(super) fn list(resource: &Resource, dialect: Dialect) -> Value {
     ]) else {
         return Value::Null;
     };
-    let version = resource.published.as_ref().and_then(|published| published.version(&resource.version));
-    if let Some(fields) = selectable(version.as_ref()) {
-        schema.insert("x-kubernetes-selectable-fields", fields);
-    }
+    add_selectable(resource, &mut schema);
     Value::Object(schema)
 }
 
-fn selectable(version: Option<&Value>) -> Option<Value> {
-    let fields = version?.get("selectableFields")?.as_array().filter(|fields| !fields.is_empty())?;
-    let paths = fields.iter().filter_map(|field| field.get("jsonPath").and_then(Value::as_str));
-    let paths = paths.map(|path| object([("fieldPath", path.strip_prefix('.').unwrap_or(path).into())]));
-    Some(Value::Array(paths.collect()))
+fn add_selectable(resource: &Resource, schema: &mut Map) {
+    let fields = resource.fields.0.iter().map(|field| object([("fieldPath", field.label.clone().into())]));
+    let fields: Vec<Value> = fields.collect();
+    if !fields.is_empty() {
+        schema.insert("x-kubernetes-selectable-fields", fields);
+    }
 }
 
 pub(super) fn text_schema(text: &str) -> Value {
