@@ -11,7 +11,9 @@
 )]
 
 mod bench;
+mod cel;
 mod conform;
+mod corpus;
 mod crest;
 mod fuzz;
 mod process;
@@ -38,6 +40,8 @@ Tasks:
   test      check everything: format, tidy, clippy, tests, docs, conformance
   tidy      only our own rules: module docs, forbidden words, crate edges, licences, links
   conform   replay the recorded answers of kube-apiserver against a fresh Crest
+  corpus    replay public definitions and objects against a fresh Crest, count agreement
+  cel       run the recorded expressions and rules, count what passes
   bench     measure a release build and print it beside the reference
   fuzz      run the fuzz targets
 
@@ -46,11 +50,13 @@ Tasks:
 Examples:
   cargo xtask test
   cargo xtask conform crd crd-lifecycle discovery
+  cargo xtask corpus cert-manager
   cargo xtask bench --quick create get
   cargo xtask fuzz --seconds 60
 
 Environment:
-  CREST_SHARED   folder that holds conformance/ and bench/ (default: ../shared beside the checkout)
+  CREST_SHARED   folder that holds conformance/, corpus/, cel/ and bench/
+                 (default: ../shared beside the checkout)
 ";
 
 fn main() -> ExitCode {
@@ -74,6 +80,8 @@ fn run(mut args: Arguments) -> Result<ExitCode> {
         "test" => test::HELP,
         "tidy" => tidy::HELP,
         "conform" => conform::HELP,
+        "corpus" => corpus::HELP,
+        "cel" => cel::HELP,
         "bench" => bench::HELP,
         "fuzz" => fuzz::HELP,
         "help" => HELP,
@@ -89,6 +97,8 @@ fn run(mut args: Arguments) -> Result<ExitCode> {
         "test" => test::run(&workspace, args),
         "tidy" => tidy::run(&workspace, args),
         "conform" => conform::run(&workspace, args),
+        "corpus" => corpus::run(&workspace, args),
+        "cel" => cel::run(&workspace, args),
         "bench" => bench::run(&workspace, args),
         _ => fuzz::run(&workspace, args),
     }
@@ -132,7 +142,7 @@ mod tests {
             assert!(run(arguments(&format!("{task} --help"))).is_ok(), "{task}");
             count += 1;
         }
-        assert_eq!(count, 6);
+        assert_eq!(count, 8);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::progress::Progress;
 use crate::tools::Tools;
 use crate::workspace::Workspace;
 use list::PassList;
+pub(crate) use suite::check_python;
 use suite::{Ground, Outcome, Run, SUITES, Scenario, Suite};
 
 pub(crate) const HELP: &str = "\

@@ -212,12 +212,16 @@ pub(crate) struct Run {
     pub(crate) log: String,
 }
 
-fn check_requirements(suite: &str) -> Result<()> {
+/// What every replay of recorded answers is run with.
+pub(crate) fn check_python() -> Result<()> {
     if process::probe(Command::new("python3").args(["-c", "import yaml"])).is_none() {
-        bail!(
-            "the conformance harness needs Python 3 with PyYAML: install python3, then `python3 -m pip install pyyaml`"
-        );
+        bail!("replays need Python 3 with PyYAML: install python3, then `python3 -m pip install pyyaml`");
     }
+    Ok(())
+}
+
+fn check_requirements(suite: &str) -> Result<()> {
+    check_python()?;
     if suite == "machinery" && process::probe(Command::new("openssl").arg("version")).is_none() {
         bail!("the machinery suite makes certificates with openssl: install openssl");
     }
