@@ -149,18 +149,10 @@ impl Versions for Endpoint<'_> {
         self.version(api_version).map(|version| &version.types)
     }
 
-<<<<<<< HEAD
-    /// An endpoint resets fields of its own version only, although others may have a status too.
-    ///
-    /// Upstream: apiextensions-apiserver/pkg/registry/customresource/strategy.go (`GetResetFields`), v1.36.
-    fn reset_fields(&self, api_version: &str) -> &ResetFields {
-        match self.version(api_version).filter(|_| api_version == self.ownership.api_version) {
-=======
     /// An endpoint resets fields in its own version only.
     fn reset_fields(&self, api_version: &str) -> &ResetFields {
         let own = (api_version == self.ownership.api_version).then(|| self.version(api_version)).flatten();
         match own {
->>>>>>> surface
             Some(version) if self.status => &version.status,
             Some(version) => &version.main,
             None => ResetFields::none(),
