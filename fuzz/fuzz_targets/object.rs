@@ -9,14 +9,13 @@ use store::Revision;
 fuzz_target!(|stored: &[u8]| {
     let paths =
         FieldPaths(vec![FieldPathSpec { label: "spec.a".into(), path: vec!["spec".into(), "a".into()] }]);
-    let Some(object) = Object::new(stored, Revision(42), &paths) else { return };
+    let Some(object) = Object::new(stored, Revision(42), &paths.into()) else { return };
     let facts = (
         object.name(),
         object.namespace(),
         object.uid(),
         object.api_version(),
         object.labels(),
-        object.field(0),
     );
     let _ = (facts, object.metadata(), object.body_without_type(), object.with_api_version("v2"));
     let _ = object.at_revision(Revision(43));

@@ -27,7 +27,7 @@ struct Fixture {
 
 async fn fixture() -> Fixture {
     let store = Arc::new(MemoryStore::default());
-    let registry = Registry::start(store.clone()).await.unwrap();
+    let registry = Registry::start(store.clone()).await.expect("the store in memory does not fail");
     let things = registry.cache("g.io", "things", &fields());
     Fixture { store, registry, things }
 }
@@ -39,12 +39,15 @@ fn fields() -> FieldPaths {
 impl Fixture {
     async fn create(&self, name: &str, value: usize) -> Arc<Object> {
         let key = format!("ns/{name}");
-        self.registry.create(&self.things, &key, object("ns", name, value)).await.unwrap()
+        self.registry
+            .create(&self.things, &key, object("ns", name, value))
+            .await
+            .expect("the store in memory does not fail")
     }
 
     async fn page(&self, start: &str, limit: usize, at: At) -> registry::Page {
         let request = PageRequest { namespace: "ns".into(), start: start.into(), limit, at };
-        self.registry.page(&self.things, &request, None).await.unwrap()
+        self.registry.page(&self.things, &request, None).await.expect("the store in memory does not fail")
     }
 }
 
@@ -54,7 +57,7 @@ fn names(objects: &[Arc<Object>]) -> Vec<&str> {
 
 async fn next(watcher: &mut Watcher) -> Vec<(Change, String, u64)> {
     let events = tokio::time::timeout(Duration::from_secs(10), watcher.next()).await;
-    let events = events.expect("a change was announced").unwrap();
+    let events = events.expect("a change was announced").expect("the watch goes on");
     events.iter().map(|event| (event.change, event.object.name().to_owned(), event.revision.0)).collect()
 }
 
