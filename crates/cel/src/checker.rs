@@ -45,6 +45,21 @@ impl Checked {
         self.type_of(self.ast.root)
     }
 
+    /// Whether a variable of this name is read anywhere, be it the environment's or a macro's.
+    ///
+    /// ```
+    /// let env = cel::Env::standard().extend().variable("old", cel::Type::Int).build();
+    /// assert!(env.compile("1 + old > 2").unwrap().refers_to("old"));
+    /// assert!(!env.compile("[1].all(x, true)").unwrap().refers_to("x"));
+    /// ```
+    pub fn refers_to(&self, name: &str) -> bool {
+        let is_meant = |reference: &Reference| match reference {
+            Reference::Variable(known) | Reference::Local(known) => &**known == name,
+            _ => false,
+        };
+        self.references.iter().any(is_meant)
+    }
+
     pub fn type_of(&self, id: ExprId) -> &Type {
         &self.types[id.index()]
     }

@@ -379,7 +379,8 @@ impl Env {
         self.check(self.parse(text)?)
     }
 
-    /// Looks for literals that cannot be meant: see [`crate::validate`].
+    /// Looks for literals that cannot be meant: lists and maps of mixed types, durations, timestamps and
+    /// patterns that cannot be read, formats that do not fit their arguments.
     pub fn validate(&self, checked: &Checked) -> Result<(), Issues> {
         validate::validate(checked)
     }

@@ -572,7 +572,7 @@ fn member<'a>(
 }
 
 /// Refuses values that can neither be keys nor positions.
-pub(crate) fn check_qualifier(key: &Value<'_>) -> Result<(), EvalError> {
+fn check_qualifier(key: &Value<'_>) -> Result<(), EvalError> {
     match key {
         Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_) => Ok(()),
         other => Err(EvalError::new(format!("invalid qualifier type: {}", reference_name(other)))),

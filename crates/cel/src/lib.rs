@@ -1,4 +1,6 @@
-//! The CEL language: parse, check, cost, evaluate. Knows no Kubernetes and no JSON crate.
+//! The CEL language: parse, check, cost, evaluate. Knows no JSON crate.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod ast;
 mod checker;
@@ -38,3 +40,17 @@ pub use source::{Location, Source};
 pub use time::{Duration, Timestamp};
 pub use types::Type;
 pub use value::{ByteStr, Evaluated, Opaque, Str, Value};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_between_threads_can_be() {
+        fn is_shareable<T: Send + Sync>() {}
+        is_shareable::<Env>();
+        is_shareable::<Checked>();
+        is_shareable::<Program>();
+        is_shareable::<Value<'static>>();
+    }
+}

@@ -192,8 +192,8 @@ impl Planner<'_> {
                 negated: &*name == op::NOT_EQUALS,
                 cost: costs,
             })),
-            (op::INDEX, 2) => index(next(), next(), false)?,
-            (op::OPTIONAL_INDEX | op::OPTIONAL_SELECT, 2) => index(next(), next(), true)?,
+            (op::INDEX, 2) => index(next(), next(), false),
+            (op::OPTIONAL_INDEX | op::OPTIONAL_SELECT, 2) => index(next(), next(), true),
             ("or", 2) if may_mean(&overloads, "optional_or_optional") => {
                 Node::OptionalOr(Box::new([next(), next()]))
             }
@@ -423,18 +423,15 @@ fn conditional(condition: Node, truthy: Node, falsy: Node) -> Node {
     })))
 }
 
-fn index(operand: Node, key: Node, optional: bool) -> Planned {
+fn index(operand: Node, key: Node, optional: bool) -> Node {
     let mut attribute = into_attribute(operand);
     let key = match key {
-        Node::Constant(value) => {
-            eval::check_qualifier(&value)?;
-            KeyNode::Constant(value)
-        }
+        Node::Constant(value) => KeyNode::Constant(value),
         Node::Attribute(key) if !key.test_only => KeyNode::Attribute(*key),
         other => KeyNode::Operand(other),
     };
     attribute.qualifiers.push(Qualifier { key, optional });
-    Ok(Node::Attribute(Box::new(attribute)))
+    Node::Attribute(Box::new(attribute))
 }
 
 fn operator(name: &str) -> Option<OperatorKind> {

@@ -61,7 +61,7 @@ impl Program {
     ///
     /// ```
     /// let program = cel::Env::standard().program("[1, 2, 3].all(x, x > 0)").unwrap();
-    /// assert_eq!(program.evaluate_within(100, &[]).cost, 19);
+    /// assert_eq!(program.evaluate_within(100, &[]).cost, 16);
     /// let stopped = program.evaluate_within(10, &[]).result.unwrap_err();
     /// assert_eq!(stopped.kind(), cel::EvalErrorKind::CostLimit);
     /// ```

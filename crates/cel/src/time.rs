@@ -1,11 +1,9 @@
 //! Instants and spans of time as values.
 
-use std::fmt::Write as _;
-
-use jiff::civil;
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::TimeZone;
 
 use crate::error::EvalError;
+use crate::text::quoted;
 
 /// 0001-01-01T00:00:00Z and the last second of 9999.
 const SECONDS_MIN: i64 = -62_135_596_800;
@@ -83,6 +81,10 @@ impl Timestamp {
 
     /// Reads RFC 3339 as Go does: capital `T` and `Z`, digits beyond nanoseconds dropped.
     pub fn parse(text: &str) -> Option<Timestamp> {
+        if text.as_bytes().get(12) == Some(&b':') && text.is_char_boundary(11) {
+            // The hour may have one digit, as in Go.
+            return Timestamp::parse(&format!("{}0{}", &text[..11], &text[11..]));
+        }
         let bytes = text.as_bytes();
         let number = |from: usize, to: usize| -> Option<i32> {
             let part = text.get(from..to)?;
@@ -92,13 +94,7 @@ impl Timestamp {
         if !(is(4, b'-') && is(7, b'-') && is(10, b'T') && is(13, b':') && is(16, b':')) {
             return None;
         }
-        let small = |value: i32| i8::try_from(value).ok();
-        let date = civil::Date::new(
-            i16::try_from(number(0, 4)?).ok()?,
-            small(number(5, 7)?)?,
-            small(number(8, 10)?)?,
-        )
-        .ok()?;
+        let days = days_from_civil(number(0, 4)?, number(5, 7)?, number(8, 10)?)?;
         let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
         if hour > 23 || minute > 59 || second > 59 {
             return None;
@@ -125,16 +121,9 @@ impl Timestamp {
             }
             _ => return None,
         };
-        let days = i64::from(days_from_epoch(date));
         let local = days * 86_400 + i64::from(hour * 3600 + minute * 60 + second);
         let parsed = Timestamp::new(local - i64::from(offset_seconds), nanos)?;
         Some(Timestamp { offset_seconds, ..parsed })
-    }
-
-    /// The instant of a calendar date at midnight UTC.
-    pub fn from_date(year: i16, month: i8, day: i8) -> Option<Timestamp> {
-        let date = civil::Date::new(year, month, day).ok()?;
-        Timestamp::new(i64::from(days_from_epoch(date)) * 86_400, 0)
     }
 
     /// The instant later by `span`; `None` outside of the years 1 to 9999.
@@ -156,19 +145,19 @@ impl Timestamp {
     /// One field, in UTC or in a zone given by IANA name or as `±HH:MM`.
     pub(crate) fn field(self, field: TimeField, zone: Option<&str>) -> Result<i64, EvalError> {
         let offset = match zone {
-            None => 0,
+            None => 0_i64,
             Some(zone) => self.offset_in(zone)?,
         };
-        let local = self.seconds + i64::from(offset);
-        let date = date_from_days(local.div_euclid(86_400));
+        let local = self.seconds + offset;
+        let day = Day::from_days(local.div_euclid(86_400));
         let in_day = local.rem_euclid(86_400);
         Ok(match field {
-            TimeField::FullYear => i64::from(date.year()),
-            TimeField::Month => i64::from(date.month()) - 1,
-            TimeField::DayOfYear => i64::from(date.day_of_year()) - 1,
-            TimeField::DayOfMonth => i64::from(date.day()) - 1,
-            TimeField::Date => i64::from(date.day()),
-            TimeField::DayOfWeek => i64::from(date.weekday().to_sunday_zero_offset()),
+            TimeField::FullYear => day.year,
+            TimeField::Month => day.month - 1,
+            TimeField::DayOfYear => day.of_year,
+            TimeField::DayOfMonth => day.of_month - 1,
+            TimeField::Date => day.of_month,
+            TimeField::DayOfWeek => day.of_week,
             TimeField::Hours => in_day / 3600,
             TimeField::Minutes => in_day / 60 % 60,
             TimeField::Seconds => in_day % 60,
@@ -176,17 +165,22 @@ impl Timestamp {
         })
     }
 
-    fn offset_in(self, zone: &str) -> Result<i32, EvalError> {
+    /// Seconds that the clock of a zone is ahead.
+    fn offset_in(self, zone: &str) -> Result<i64, EvalError> {
         if let Some(at) = zone.find(':') {
-            return offset_from_text(zone, at);
+            return offset_from_text(&zone[..at], &zone[at + 1..]);
         }
-        let unknown = || EvalError::new(format!("unknown time zone {zone}"));
+        if zone.contains("..") || zone.starts_with(['/', '\\']) {
+            return Err(EvalError::new("time: invalid location name"));
+        }
+        let unknown = |_| EvalError::new(format!("unknown time zone {zone}"));
         let zone = match zone {
-            "" | "UTC" => TimeZone::UTC,
-            name => TimeZone::get(name).map_err(|_| unknown())?,
+            "" | "UTC" | "Local" => TimeZone::UTC,
+            name => TimeZone::get(name).map_err(unknown)?,
         };
-        let instant = jiff::Timestamp::from_second(self.seconds).map_err(|_| unknown())?;
-        Ok(zone.to_offset(instant).seconds())
+        let (first, last) = (jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
+        let instant = jiff::Timestamp::from_second(self.seconds.clamp(first, last)).map_err(unknown)?;
+        Ok(i64::from(zone.to_offset(instant).seconds()))
     }
 }
 
@@ -194,10 +188,10 @@ impl Timestamp {
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let local = self.seconds + i64::from(self.offset_seconds);
-        let date = date_from_days(local.div_euclid(86_400));
+        let day = Day::from_days(local.div_euclid(86_400));
         let in_day = local.rem_euclid(86_400);
         let (hour, minute, second) = (in_day / 3600, in_day / 60 % 60, in_day % 60);
-        write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day())?;
+        write!(f, "{:04}-{:02}-{:02}", day.year, day.month, day.of_month)?;
         write!(f, "T{hour:02}:{minute:02}:{second:02}{}", fraction(i64::from(self.nanos)))?;
         if self.offset_seconds == 0 {
             return f.write_str("Z");
@@ -216,26 +210,74 @@ fn fraction(nanos: i64) -> String {
     format!(".{nanos:09}").trim_end_matches('0').to_owned()
 }
 
-fn days_from_epoch(date: civil::Date) -> i32 {
-    let epoch = civil::Date::constant(1970, 1, 1);
-    date.since(epoch).map_or(0, |span| span.get_days())
+/// A day of the calendar. Unlike instants, days may lie in the year 10000: a zone may be ahead.
+struct Day {
+    year: i64,
+    /// From 1.
+    month: i64,
+    /// From 1.
+    of_month: i64,
+    /// From 0.
+    of_year: i64,
+    /// From 0, which is Sunday.
+    of_week: i64,
 }
 
-fn date_from_days(days: i64) -> civil::Date {
-    let epoch = civil::Date::constant(1970, 1, 1);
-    let clamped = days.clamp(-4_371_587, 2_932_896);
-    epoch.checked_add(jiff::Span::new().days(clamped)).unwrap_or(epoch)
+/// Days in 400 years, after which the calendar repeats.
+const ERA_DAYS: i64 = 146_097;
+/// Days from 0000-03-01 to 1970-01-01.
+const EPOCH_DAYS: i64 = 719_468;
+
+impl Day {
+    /// The day so many days after 1970-01-01. Years are counted from March, so that leap days come last.
+    fn from_days(days: i64) -> Day {
+        let shifted = days + EPOCH_DAYS;
+        let of_era = shifted.rem_euclid(ERA_DAYS);
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let from_march = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * from_march + 2) / 153;
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+        let year = 400 * shifted.div_euclid(ERA_DAYS) + year_of_era + i64::from(month <= 2);
+        let january_first = days_before(year, 1, 1);
+        Day {
+            year,
+            month,
+            of_month: from_march - (153 * month_from_march + 2) / 5 + 1,
+            of_year: days - january_first,
+            of_week: (days + 4).rem_euclid(7),
+        }
+    }
+}
+
+/// Days from 1970-01-01 to a date.
+fn days_before(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let year_of_era = year.rem_euclid(400);
+    let month_from_march = (month + 9) % 12;
+    let from_march = (153 * month_from_march + 2) / 5 + day - 1;
+    let of_era = 365 * year_of_era + year_of_era / 4 - year_of_era / 100 + from_march;
+    year.div_euclid(400) * ERA_DAYS + of_era - EPOCH_DAYS
+}
+
+/// Days from 1970-01-01 to a date; `None` when there is no such date.
+fn days_from_civil(year: i32, month: i32, day: i32) -> Option<i64> {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let days = days_before(i64::from(year), i64::from(month), i64::from(day));
+    // The day after the last of a month comes out as the first of the next.
+    (Day::from_days(days).of_month == i64::from(day)).then_some(days)
 }
 
 /// The offset written as `+HH:MM`, `-HH:MM` or `HH:MM`.
-fn offset_from_text(zone: &str, colon: usize) -> Result<i32, EvalError> {
-    let go_error = |text: &str| EvalError::new(format!("strconv.Atoi: parsing {text:?}: invalid syntax"));
-    let number = |text: &str| text.parse::<i32>().map_err(|_| go_error(text));
-    let (hours_text, minutes_text) = (&zone[..colon], &zone[colon + 1..]);
-    let (hours, minutes) = (number(hours_text)?, number(minutes_text)?);
-    let signed_minutes = if hours_text.starts_with('-') { -minutes } else { minutes };
-    let seconds = hours.saturating_mul(3600).saturating_add(signed_minutes.saturating_mul(60));
-    Offset::from_seconds(seconds).map(Offset::seconds).map_err(|_| go_error(zone))
+fn offset_from_text(hours: &str, minutes: &str) -> Result<i64, EvalError> {
+    let number = |text: &str| {
+        let wrong = || EvalError::new(format!("strconv.Atoi: parsing {}: invalid syntax", quoted(text)));
+        text.parse::<i32>().map(i64::from).map_err(|_| wrong())
+    };
+    let (hour, minute) = (number(hours)?, number(minutes)?);
+    let minute = if hours.starts_with('-') { -minute } else { minute };
+    Ok(hour * 3600 + minute * 60)
 }
 
 /// A span of time in nanoseconds.
@@ -338,15 +380,13 @@ fn decimal_part(decimals: &str, unit: u64) -> u64 {
     (value as f64 * (unit as f64 / scale)) as u64
 }
 
-/// Seconds with the shortest fraction: `5400s`, `-0.001s`.
+/// Seconds with the shortest fraction: `5400s`, `-0.001s`. They are printed as a double, and lose digits beyond
+/// what that can hold.
 impl std::fmt::Display for Duration {
+    #[expect(clippy::cast_precision_loss, reason = "that is how the reference prints")]
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let magnitude = self.0.unsigned_abs();
-        let (seconds, nanos) = (magnitude / 1_000_000_000, magnitude % 1_000_000_000);
-        if self.0 < 0 {
-            f.write_char('-')?;
-        }
-        write!(f, "{seconds}{}s", fraction(i64::try_from(nanos).unwrap_or(0)))
+        let seconds = (self.0 / NANOS_PER_SECOND) as f64 + (self.0 % NANOS_PER_SECOND) as f64 / 1e9;
+        write!(f, "{seconds}s")
     }
 }
 

@@ -67,13 +67,11 @@ impl Writer {
                 (2, _) => self.delete().await,
                 _ => self.update(format!("{round}-{number}")).await,
             };
-            match outcome {
-                Ok(object) => history.done(&name, change, &object),
-                Err(Unanswered(_)) => {
-                    history.unknown(&name, change);
-                    return history;
-                }
-            }
+            let Ok(answer) = outcome else {
+                history.unknown(&name, change);
+                return history;
+            };
+            history.done(&name, change, &answer);
             fuse.burn();
         }
         history

@@ -6,7 +6,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
 use expect_test::{Expect, expect};
-use testkit::{CRONTAB_DEFINITION, Crest, Kubectl};
+use testkit::{CRONTAB_DEFINITION, Crest, Tool};
 
 /// The object of the guide.
 const CRONTAB: &str = r#"apiVersion: "stable.example.com/v1"
@@ -19,16 +19,16 @@ spec:
 "#;
 
 /// A server with the guide's files beside it.
-fn start() -> Option<(Crest, Kubectl)> {
+fn start() -> Option<(Crest, Tool)> {
     let crest = Crest::start(env!("CARGO_BIN_EXE_crest"));
-    let kubectl = Kubectl::of(&crest)?;
+    let kubectl = Tool::kubectl(&crest)?;
     kubectl.write("resourcedefinition.yaml", CRONTAB_DEFINITION);
     kubectl.write("my-crontab.yaml", CRONTAB);
     Some((crest, kubectl))
 }
 
 /// Runs commands and compares everything they print, failures too.
-fn check(kubectl: &Kubectl, commands: &[&str], expected: &Expect) {
+fn check(kubectl: &Tool, commands: &[&str], expected: &Expect) {
     let run = |command: &&str| kubectl.run_words(words(command), "").transcript(command);
     let shown: String = commands.iter().map(run).collect();
     expected.assert_eq(&shown);
@@ -441,6 +441,192 @@ fn a_definition_is_waited_for_and_refused_when_wrong() {
             $ kubectl get crd crontabs.stable.example.com -o jsonpath={.status.acceptedNames}{"\n"}{.status.storedVersions}{"\n"}
             {"kind":"CronTab","listKind":"CronTabList","plural":"crontabs","shortNames":["ct"],"singular":"crontab"}
             ["v1"]
+        "#]],
+    );
+}
+
+#[test]
+fn columns_are_printed_as_defined() {
+    let Some((_crest, kubectl)) = start() else { return };
+    let columns = "      additionalPrinterColumns:
+      - name: Spec
+        type: string
+        description: The cron spec defining the interval a CronJob is run
+        jsonPath: .spec.cronSpec
+      - name: Replicas
+        type: integer
+        description: The number of jobs launched by the CronJob
+        jsonPath: .spec.replicas
+      - name: Image
+        type: string
+        priority: 1
+        jsonPath: .spec.image
+      - name: Age
+        type: date
+        jsonPath: .metadata.creationTimestamp
+  scope: Namespaced
+";
+    let definition = CRONTAB_DEFINITION.replace("  scope: Namespaced\n", columns);
+    kubectl.write("resourcedefinition.yaml", &definition);
+    kubectl.write("my-crontab.yaml", &format!("{CRONTAB}  replicas: 1\n"));
+    kubectl.ok("apply -f resourcedefinition.yaml");
+    kubectl.ok("apply -f my-crontab.yaml");
+    check(
+        &kubectl,
+        &["get crontab my-new-cron-object", "get ct -o wide"],
+        &expect![[r#"
+        $ kubectl get crontab my-new-cron-object
+        NAME                 SPEC          REPLICAS   AGE
+        my-new-cron-object   * * * * */5   1          AGE
+        $ kubectl get ct -o wide
+        NAME                 SPEC          REPLICAS   IMAGE                   AGE
+        my-new-cron-object   * * * * */5   1          my-awesome-cron-image   AGE
+    "#]],
+    );
+}
+
+#[test]
+fn objects_are_selected_by_fields_of_their_own() {
+    let Some((_crest, kubectl)) = start() else { return };
+    let shirts = |name: &str, colour: &str, size: &str| {
+        format!(
+            "---\napiVersion: stable.example.com/v1\nkind: Shirt\nmetadata:\n  name: {name}\nspec:\n  color: {colour}\n  size: {size}\n"
+        )
+    };
+    kubectl.write(
+        "shirt-resource-definition.yaml",
+        "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: shirts.stable.example.com
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names:
+    plural: shirts
+    singular: shirt
+    kind: Shirt
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              color:
+                type: string
+              size:
+                type: string
+    selectableFields:
+    - jsonPath: .spec.color
+    - jsonPath: .spec.size
+    additionalPrinterColumns:
+    - jsonPath: .spec.color
+      name: Color
+      type: string
+    - jsonPath: .spec.size
+      name: Size
+      type: string
+",
+    );
+    let all = shirts("example1", "blue", "S")
+        + &shirts("example2", "blue", "M")
+        + &shirts("example3", "green", "M");
+    kubectl.write("shirt-resources.yaml", &all);
+    check(
+        &kubectl,
+        &[
+            "apply -f shirt-resource-definition.yaml",
+            "apply -f shirt-resources.yaml",
+            "get shirts.stable.example.com",
+            "get shirts.stable.example.com --field-selector spec.color=blue",
+            "get shirts.stable.example.com --field-selector spec.color=green,spec.size=M",
+        ],
+        &expect![[r#"
+            $ kubectl apply -f shirt-resource-definition.yaml
+            customresourcedefinition.apiextensions.k8s.io/shirts.stable.example.com created
+            $ kubectl apply -f shirt-resources.yaml
+            shirt.stable.example.com/example1 created
+            shirt.stable.example.com/example2 created
+            shirt.stable.example.com/example3 created
+            $ kubectl get shirts.stable.example.com
+            NAME       COLOR   SIZE
+            example1   blue    S
+            example2   blue    M
+            example3   green   M
+            $ kubectl get shirts.stable.example.com --field-selector spec.color=blue
+            NAME       COLOR   SIZE
+            example1   blue    S
+            example2   blue    M
+            $ kubectl get shirts.stable.example.com --field-selector spec.color=green,spec.size=M
+            NAME       COLOR   SIZE
+            example3   green   M
+        "#]],
+    );
+}
+
+#[test]
+fn status_and_scale_are_handled_apart() {
+    let Some((_crest, kubectl)) = start() else { return };
+    let definition = CRONTAB_DEFINITION
+        .replace(
+            "  scope: Namespaced\n",
+            "      subresources:
+        status: {}
+        scale:
+          specReplicasPath: .spec.replicas
+          statusReplicasPath: .status.replicas
+          labelSelectorPath: .status.labelSelector
+  scope: Namespaced
+",
+        )
+        .replace(
+            "  type: integer\n",
+            "  type: integer
+            status:
+              type: object
+              properties:
+                replicas:
+                  type: integer
+                labelSelector:
+                  type: string
+",
+        );
+    kubectl.write("resourcedefinition.yaml", &definition);
+    kubectl.write("my-crontab.yaml", &format!("{CRONTAB}  replicas: 3\n"));
+    check(
+        &kubectl,
+        &[
+            "apply -f resourcedefinition.yaml",
+            "apply -f my-crontab.yaml",
+            "scale --replicas=5 crontabs/my-new-cron-object",
+            "get crontabs my-new-cron-object -o jsonpath={.spec.replicas}{\"\\n\"}",
+            "patch ct my-new-cron-object --type=merge -p {\"status\":{\"replicas\":2}}",
+            "patch ct my-new-cron-object --subresource=status --type=merge -p {\"status\":{\"replicas\":2}}",
+            "get ct my-new-cron-object --subresource=scale -o jsonpath={.spec.replicas}/{.status.replicas}{\"\\n\"}",
+            "get ct my-new-cron-object -o jsonpath={.metadata.generation}{\"\\n\"}",
+        ],
+        &expect![[r#"
+            $ kubectl apply -f resourcedefinition.yaml
+            customresourcedefinition.apiextensions.k8s.io/crontabs.stable.example.com created
+            $ kubectl apply -f my-crontab.yaml
+            crontab.stable.example.com/my-new-cron-object created
+            $ kubectl scale --replicas=5 crontabs/my-new-cron-object
+            crontab.stable.example.com/my-new-cron-object scaled
+            $ kubectl get crontabs my-new-cron-object -o jsonpath={.spec.replicas}{"\n"}
+            5
+            $ kubectl patch ct my-new-cron-object --type=merge -p {"status":{"replicas":2}}
+            crontab.stable.example.com/my-new-cron-object patched (no change)
+            $ kubectl patch ct my-new-cron-object --subresource=status --type=merge -p {"status":{"replicas":2}}
+            crontab.stable.example.com/my-new-cron-object patched
+            $ kubectl get ct my-new-cron-object --subresource=scale -o jsonpath={.spec.replicas}/{.status.replicas}{"\n"}
+            5/2
+            $ kubectl get ct my-new-cron-object -o jsonpath={.metadata.generation}{"\n"}
+            2
         "#]],
     );
 }

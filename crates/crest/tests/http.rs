@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use expect_test::{Expect, expect};
 use serde_json::json;
-use testkit::{Answer, Client, Credentials, Crest, Http, MERGE_PATCH, soon};
+use testkit::{Answer, Client, Credentials, Crest, Http, MERGE_PATCH, soon, steady};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const CREST: &str = env!("CARGO_BIN_EXE_crest");
@@ -86,7 +86,7 @@ async fn bodies_that_are_no_objects_are_refused() {
     refuse(&client, json, b"[]", &expect![[r#"400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b5d)"#]]).await;
     refuse(&client, json, b"{} {}", &expect!["400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: invalid character '{' after top-level value ({} {})"]).await;
     refuse(&client, json, b"\xff\xfe", &expect!["400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: invalid character 'ÿ' looking for beginning of value (fffe)"]).await;
-    refuse(&client, json, &[b'['; 100_000], &expect!["400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: invalid character '[' exceeded max depth (5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b ...)"]).await;
+    refuse(&client, json, "[".repeat(100_000).as_bytes(), &expect!["400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: invalid character '[' exceeded max depth (5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b ...)"]).await;
     refuse(&client, json, br#"{"kind":"Secret","apiVersion":"v1","metadata":{"name":"x"}}"#, &expect![[r#"400 Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion"#]])
         .await;
     refuse(
@@ -206,7 +206,7 @@ async fn paths_and_methods_that_lead_nowhere_are_refused() {
         GET /api/v2/configmaps
           404 the server could not find the requested resource
         POST /api/v1/configmaps
-          400 the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)
+          405 the server does not allow this method on the requested resource
         PUT /api/v1/namespaces/default/configmaps
           405 the server does not allow this method on the requested resource
         GET /api/v1/namespaces/default/configmaps/a/b
@@ -222,8 +222,9 @@ async fn paths_and_methods_that_lead_nowhere_are_refused() {
         GET /api/v1/namespaces/default/configmaps?resourceVersion=x
           400 strconv.ParseUint: parsing "x": invalid syntax
         GET /api/v1/namespaces/default/configmaps?resourceVersion=99999999
-          504 Timeout: Too large resource version: 99999999, current: 4
-    "#]].assert_eq(&shown);
+          504 Timeout: Too large resource version: 99999999, current: NUMBER
+    "#]]
+    .assert_eq(&steady(&shown));
 }
 
 #[tokio::test]

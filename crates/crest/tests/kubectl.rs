@@ -3,7 +3,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts so")]
 
 use expect_test::{Expect, expect};
-use testkit::{Crest, Kubectl};
+use testkit::{Crest, Tool};
 
 /// One object of each built-in kind that has a namespace, and the namespace.
 const OBJECTS: &str = "apiVersion: v1
@@ -50,15 +50,15 @@ message: it happened
 type: Normal
 ";
 
-fn start() -> Option<(Crest, Kubectl)> {
+fn start() -> Option<(Crest, Tool)> {
     let crest = Crest::start(env!("CARGO_BIN_EXE_crest"));
-    let kubectl = Kubectl::of(&crest)?;
+    let kubectl = Tool::kubectl(&crest)?;
     kubectl.write("objects.yaml", OBJECTS);
     Some((crest, kubectl))
 }
 
 /// Runs commands, each with what it reads, and compares everything they print.
-fn check(kubectl: &Kubectl, commands: &[(&str, &str)], expected: &Expect) {
+fn check(kubectl: &Tool, commands: &[(&str, &str)], expected: &Expect) {
     let run = |(command, input): &(&str, &str)| kubectl.run_with(command, input).transcript(command);
     let shown: String = commands.iter().map(run).collect();
     expected.assert_eq(&shown);
@@ -88,10 +88,11 @@ fn built_in_kinds_are_applied_shown_and_deleted() {
         ],
         &expect![[r#"
             $ kubectl get namespaces
-            NAME          STATUS   AGE
-            default       Active   AGE
-            kube-public   Active   AGE
-            kube-system   Active   AGE
+            NAME              STATUS   AGE
+            default           Active   AGE
+            kube-node-lease   Active   AGE
+            kube-public       Active   AGE
+            kube-system       Active   AGE
             $ kubectl apply -f objects.yaml
             namespace/team created
             configmap/settings created
@@ -322,6 +323,62 @@ fn mistakes_are_explained() {
             $ kubectl delete ns default
             Error from server (Forbidden): namespaces "default" is forbidden: this namespace may not be deleted
             [exit 1]
+        "#]],
+    );
+}
+
+#[test]
+fn objects_are_made_from_arguments() {
+    let Some((_crest, kubectl)) = start() else { return };
+    // These send protobuf, and patch by the rules of each kind.
+    check(
+        &kubectl,
+        &[
+            ("create namespace team", ""),
+            ("create configmap settings --from-literal=colour=blue -n team", ""),
+            ("create secret generic password --from-literal=word=hush -n team", ""),
+            ("create configmap settings --from-literal=colour=blue -n team", ""),
+            ("create configmap x --from-literal=a=b -n nowhere", ""),
+            ("create configmap x --from-literal=a=b --dry-run=server", ""),
+            (r#"patch cm settings -n team -p {"data":{"size":"M"}}"#, ""),
+            (r#"patch cm settings -n team -p {"data":{"size":"M"}}"#, ""),
+            ("label cm settings -n team tier=gold", ""),
+            ("get cm settings -n team -o jsonpath={.data}", ""),
+            ("get secret password -n team -o jsonpath={.data.word}", ""),
+            ("create -f -", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}}"#),
+            ("delete cm --all -n team", ""),
+        ],
+        &expect![[r#"
+            $ kubectl create namespace team
+            namespace/team created
+            $ kubectl create configmap settings --from-literal=colour=blue -n team
+            configmap/settings created
+            $ kubectl create secret generic password --from-literal=word=hush -n team
+            secret/password created
+            $ kubectl create configmap settings --from-literal=colour=blue -n team
+            error: failed to create configmap: configmaps "settings" already exists
+            [exit 1]
+            $ kubectl create configmap x --from-literal=a=b -n nowhere
+            error: failed to create configmap: namespaces "nowhere" not found
+            [exit 1]
+            $ kubectl create configmap x --from-literal=a=b --dry-run=server
+            configmap/x created (server dry run)
+            $ kubectl patch cm settings -n team -p {"data":{"size":"M"}}
+            configmap/settings patched
+            $ kubectl patch cm settings -n team -p {"data":{"size":"M"}}
+            configmap/settings patched (no change)
+            $ kubectl label cm settings -n team tier=gold
+            configmap/settings labeled
+            $ kubectl get cm settings -n team -o jsonpath={.data}
+            {"colour":"blue","size":"M"}
+            $ kubectl get secret password -n team -o jsonpath={.data.word}
+            aHVzaA==
+            $ kubectl create -f -
+            error: resource mapping not found for name: "x" namespace: "" from "STDIN": no matches for kind "Pod" in version "v1"
+            ensure CRDs are installed first
+            [exit 1]
+            $ kubectl delete cm --all -n team
+            configmap "settings" deleted from team namespace
         "#]],
     );
 }

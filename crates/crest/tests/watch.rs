@@ -1,5 +1,7 @@
 //! Watches over the wire: every event once, in order, to everybody; nothing skipped in silence.
 
+#![expect(clippy::large_futures, reason = "a test holds its watches where it makes them")]
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -212,9 +214,9 @@ async fn a_watcher_that_does_not_read_sees_no_gap_and_holds_nobody_up() {
     let mut slow = since(&crest.client_as(Credentials::Admin, Http::One), start).await;
     let mut quick = since(&client.apart(), start).await;
     let large = Arc::new("x".repeat(200_000));
-    const COUNT: usize = 80;
+    let count: usize = 80;
     let writer = tokio::spawn(async move {
-        for number in 0..COUNT {
+        for number in 0..count {
             let object =
                 json!({"metadata": {"name": format!("large-{number:03}")}, "data": {"text": *large}});
             client.create(CONFIG_MAPS, &object).await.expect(201);
@@ -222,7 +224,7 @@ async fn a_watcher_that_does_not_read_sees_no_gap_and_holds_nobody_up() {
         }
     });
     let mut all = Vec::new();
-    for _ in 0..COUNT * 2 {
+    for _ in 0..count * 2 {
         all.push(quick.event().await.revision());
     }
     writer.await.unwrap();

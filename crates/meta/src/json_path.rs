@@ -1,4 +1,4 @@
-//! The JSONPath dialect of printer columns: fields, indices, slices, unions, wildcards, filters, descent.
+//! The `JSONPath` of printer columns: fields, indices, slices, unions, wildcards, filters, descent.
 //!
 //! A path is parsed once and looked up in many objects. The dialect is that of the reference's client
 //! library with all its corners: a quoted key is itself a path, a filter without an operator asks whether
@@ -169,6 +169,9 @@ mod tests {
         check(".a.b[2:1]", "-");
         check(".a.b[::2]", "1");
         check(".a.b[::0]", "-");
+        check(".a.b[0:2:2]", "1");
+        check(".a.b[-3]", "1");
+        check(".a.b[-1:]", "3");
         check(".a.s[0]", "-");
         check(".a.b[x]", "!");
         check(".a.b[0", "!");
@@ -203,6 +206,9 @@ mod tests {
         check(".a.s[?(@.x)]", "-");
         check(".l[?(@.k==\"q\"]", "!");
         check(".l[?(@.k==\"q)]", "!");
+        check(".l[?(@.v==1)].k", "-"); // nor an integer with the float after it
+        check(".l[?(@.k)].k", "p");
+        check(".l[?(@[\"k\"])].k", "!");
     }
 
     #[test]

@@ -90,9 +90,8 @@ impl Object {
 
     /// The same object with another text: how a description shows it.
     pub fn with_text(&self, text: &[u8]) -> Option<Self> {
-        let mut object = Object::new(text, self.revision, &Arc::default())?;
-        object.fields.clone_from(&self.fields);
-        Some(object)
+        let paths = self.fields.as_ref().map(|known| known.paths.clone()).unwrap_or_default();
+        Object::new(text, self.revision, &paths)
     }
 
     /// The same object under another revision: how a watcher sees it leave.

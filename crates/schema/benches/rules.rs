@@ -1,7 +1,7 @@
 //! What rules cost: an object with many evaluations, a definition to judge and compile, and the memory that a compiled
 //! schema keeps.
 //!
-//! `cargo bench -p crest-schema --bench rules`. No harness: the times are the fastest of several rounds, which is what
+//! `cargo bench -p crest-schema --bench rules [-- SCHEMA OBJECT]`, two files of JSON. No harness: the times are the fastest of several rounds, which is what
 //! a change should be held against. Memory is what the process gained, so it is only told where the system says it.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
@@ -44,22 +44,24 @@ fn main() {
         black_box(crd::validate(&definition));
     });
     println!("judge the definition: {judging:?}");
-    memory(&written);
+    memory("the schema above", &written, &object(1));
+    if let Some(path) = std::env::args().nth(1).filter(|argument| !argument.starts_with('-')) {
+        let written = parse(&std::fs::read_to_string(path).expect("a schema"));
+        let object = std::env::args().nth(2).map(|path| std::fs::read_to_string(path).expect("an object"));
+        memory("the schema given", &written, &object.map_or(Value::Null, |text| parse(&text)));
+    }
 }
 
-fn memory(written: &Value) {
-    let object = object(1);
+fn memory(name: &str, written: &Value, object: &Value) {
     let unused = gained(|| Schema::compile(written).expect("a schema that compiles"));
     let used = gained(|| {
         let schema = Schema::compile(written).expect("a schema that compiles");
-        schema.validate(&object, None, None);
+        schema.validate(object, None, None);
         schema
     });
     if let (Some(unused), Some(used)) = (unused, used) {
         let bytes = json::to_vec(written).len();
-        println!(
-            "memory of a schema of {bytes} bytes: {unused} bytes unused, {used} bytes with its rules compiled"
-        );
+        println!("{name}, {bytes} bytes, takes {unused} bytes unused and {used} bytes once used");
     }
 }
 

@@ -60,9 +60,15 @@ pub struct Node {
 /// makes comparing nodes with shared children cheap.
 impl Eq for Node {}
 
+/// Up to this many properties are compared one by one: mostly their lengths differ, which costs next to nothing.
+const SCANNED_PROPERTIES: usize = 12;
+
 impl Node {
     /// The schema of a declared property.
     pub fn property(&self, name: &str) -> Option<&Arc<Node>> {
+        if self.properties.len() <= SCANNED_PROPERTIES {
+            return self.properties.iter().find(|(candidate, _)| candidate == name).map(|(_, node)| node);
+        }
         let index = self.properties.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name)).ok()?;
         Some(&self.properties[index].1)
     }

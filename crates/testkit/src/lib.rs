@@ -2,15 +2,15 @@
 //!
 //! [`Crest`] starts the program on a free port with a folder of its own, waits until it says that it serves,
 //! and leaves nothing behind: no process, no file. [`Client`] speaks to it over HTTP/2 or HTTP/1.1 and shows
-//! what was really on the wire; [`Kubectl`] runs the stock command line against it.
+//! what was really on the wire; [`Tool`] runs kubectl and helm against it.
 //!
 //! Nothing here sleeps to wait for a state. What has not happened within [`PATIENCE`] fails the test.
 
 mod client;
 mod crest;
-mod kubectl;
 mod process;
 mod steady;
+mod tool;
 mod watch;
 
 use std::future::Future;
@@ -18,9 +18,9 @@ use std::time::Duration;
 
 pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Unanswered};
 pub use crest::{Credentials, Crest, Setup, built_crest};
-pub use kubectl::{Kubectl, Ran};
 pub use process::Ended;
 pub use steady::steady;
+pub use tool::{Ran, Tool};
 pub use watch::{Event, Watch, revision};
 
 /// Bound: how long a test waits for something that is about to happen. Generous: build machines are busy.

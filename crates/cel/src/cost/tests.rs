@@ -13,13 +13,12 @@ impl SizeHints for Hints {
     fn size(&self, path: &[Name]) -> Option<Estimate> {
         let path: Vec<&str> = path.iter().map(|element| &**element).collect();
         let max = match path.as_slice() {
-            ["self"] => 0,
             ["self", "short"] => 10,
             ["self", "names" | "groups"] => 7,
             ["self", "names", "@items"] => 9,
             ["self", "labels"] => 3,
             ["self", "labels", "@values"] => 5,
-            ["self", "labels", "@keys"] => 0,
+            ["self"] | ["self", "labels", "@keys"] => 0,
             ["self", "groups", "@items", "members"] => 4,
             ["self", "groups", "@items", "long"] => 1_000_000,
             ["self", "groups", "@items", "members", "@items"] => 2,

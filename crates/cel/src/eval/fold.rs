@@ -39,6 +39,25 @@ enum Flow {
     Break,
 }
 
+/// Items to be added to a list.
+enum Added<'a> {
+    One(Value<'a>),
+    Many(Vec<Value<'a>>),
+}
+
+impl<'a> IntoIterator for Added<'a> {
+    type Item = Value<'a>;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<Value<'a>>, std::vec::IntoIter<Value<'a>>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let (one, many) = match self {
+            Added::One(one) => (Some(one), Vec::new()),
+            Added::Many(many) => (None, many),
+        };
+        one.into_iter().chain(many)
+    }
+}
+
 impl<'a> Evaluator<'_, 'a> {
     pub(super) fn fold(&mut self, fold: &'a Fold) -> Evaluated<'a> {
         if let FoldKind::Bind { slot, init, result } = &fold.kind {
@@ -178,20 +197,33 @@ impl<'a> Evaluator<'_, 'a> {
                 return Ok(Flow::Continue);
             }
             evaluator.charge(ACCUMULATOR)?;
-            let element = evaluator.settled(element)?;
+            let added = evaluator.added(element)?;
             evaluator.charge(1)?;
-            items = match (std::mem::replace(&mut items, Ok(Vec::new())), element) {
-                (Ok(mut items), Ok(Value::List(list))) => list.items().map(|found| {
-                    items.extend(found);
-                    items
-                }),
-                (Ok(_), Ok(_)) => Err(EvalError::no_such_overload()),
-                (Err(error), _) | (_, Err(error)) => Err(error),
-            };
+            match (&mut items, added) {
+                (Ok(items), Ok(added)) => items.extend(added),
+                (Ok(_), Err(error)) => items = Err(error),
+                (Err(_), _) => {}
+            }
             Ok(Flow::Continue)
         })?;
         self.charge(ACCUMULATOR)?;
         items.map(Value::list)
+    }
+
+    /// What one round adds to a list: the items of `[element]`, which is not built for that.
+    fn added(&mut self, list: &'a Node) -> Result<Result<Added<'a>, EvalError>, EvalError> {
+        if let Node::List(literal) = list
+            && let [(element, false)] = literal.elements.as_slice()
+        {
+            let element = self.settled(element)?;
+            self.charge(cost::CREATE_LIST)?;
+            return Ok(element.map(Added::One));
+        }
+        Ok(match self.settled(list)? {
+            Ok(Value::List(list)) => list.items().map(Added::Many),
+            Ok(_) => Err(EvalError::no_such_overload()),
+            Err(error) => Err(error),
+        })
     }
 
     /// Whether an element is wanted. A filter that fails makes the whole result fail.
@@ -222,8 +254,8 @@ impl<'a> Evaluator<'_, 'a> {
                 return Ok(Flow::Continue);
             }
             evaluator.charge(ACCUMULATOR)?;
-            if built.is_err() {
-                // The call fails at its first argument; the others are not evaluated.
+            if built.is_err() && matches!(fold.kind, FoldKind::Insert { .. }) {
+                // The call fails at its first argument; of more than two, the others are not evaluated.
                 return Ok(Flow::Continue);
             }
             let added = match entries(evaluator) {

@@ -323,7 +323,7 @@ fn parse_v6(text: &str) -> Result<Ipv6Addr, Problem<'_>> {
     while groups.len() < 8 {
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
         if digits > 4 {
-            return Err(("each group must have 4 or fewer digits", rest));
+            return Err(("each group must have 4 or less digits", rest));
         }
         if digits == 0 {
             return Err(("each colon-separated field must have at least one digit", rest));

@@ -173,7 +173,8 @@ impl Amount {
         let (base, exponent) = match self {
             Amount::Small { value, scale } => (*value as f64, *scale),
             Amount::Large(decimal) => {
-                let magnitude = decimal.digits.iter().fold(0.0, |sum, digit| sum * 10.0 + f64::from(*digit));
+                let digits: String = decimal.digits.iter().map(|digit| char::from(b'0' + digit)).collect();
+                let magnitude: f64 = digits.parse().unwrap_or(0.0);
                 (if decimal.negative { -magnitude } else { magnitude }, decimal.exponent)
             }
         };
@@ -296,12 +297,14 @@ impl Decimal {
         Ok(Decimal { negative: negative && !digits.is_empty(), digits, exponent })
     }
 
-    /// Rounds away from zero to nothing finer than a billionth.
+    /// In billionths, rounded away from zero. What is too large for that to matter stays as it is.
     fn rounded(mut self) -> Decimal {
-        let surplus = usize::try_from(i64::from(NANO) - i64::from(self.exponent)).unwrap_or(0);
-        if surplus == 0 || self.digits.is_empty() {
+        let shift = i64::from(self.exponent) - i64::from(NANO);
+        if self.digits.is_empty() || shift > DIGITS_MAX {
             return self;
         }
+        self.digits.extend(std::iter::repeat_n(0, usize::try_from(shift).unwrap_or(0)));
+        let surplus = usize::try_from(-shift).unwrap_or(0);
         let kept = self.digits.len().saturating_sub(surplus);
         let is_exact = self.digits[kept..].iter().all(|digit| *digit == 0);
         self.digits.truncate(kept);

@@ -22,9 +22,12 @@ pub(crate) enum Clause {
     String,
     Decimal,
     Fixed(usize),
-    Scientific,
+    /// With the least width: the reference takes the precision for that.
+    Scientific(usize),
     Binary,
-    Hexadecimal { upper: bool },
+    Hexadecimal {
+        upper: bool,
+    },
     Octal,
 }
 
@@ -128,7 +131,7 @@ fn parse_clause(rest: &str) -> Result<(Clause, usize), FormatError> {
         Some(b's') => Clause::String,
         Some(b'd') => Clause::Decimal,
         Some(b'f') => Clause::Fixed(precision),
-        Some(b'e') => Clause::Scientific,
+        Some(b'e') => Clause::Scientific(precision),
         Some(b'b') => Clause::Binary,
         Some(b'x') => Clause::Hexadecimal { upper: false },
         Some(b'X') => Clause::Hexadecimal { upper: true },
@@ -149,7 +152,7 @@ fn misfit(clause: Clause, type_name: &str) -> String {
         }
         Clause::Decimal => "decimal clause can only be used on integers",
         Clause::Fixed(_) => "fixed-point clause can only be used on doubles",
-        Clause::Scientific => "scientific clause can only be used on doubles",
+        Clause::Scientific(_) => "scientific clause can only be used on doubles",
         Clause::Binary => "only integers and bools can be formatted as binary",
         Clause::Hexadecimal { .. } => "only integers, byte buffers, and strings can be formatted as hex",
         Clause::Octal => "octal clause can only be used on integers",
@@ -187,8 +190,9 @@ fn format_value(value: &Value<'_>, clause: Clause) -> Result<String, FormatError
         (Clause::Fixed(precision), value) if as_double(value).is_some() => {
             fixed(as_double(value).unwrap_or_default(), precision)
         }
-        (Clause::Scientific, value) if as_double(value).is_some() => {
-            scientific(as_double(value).unwrap_or_default())
+        (Clause::Scientific(width), value) if as_double(value).is_some() => {
+            let width = width.min(PRECISION_MAX);
+            format!("{:>width$}", scientific(as_double(value).unwrap_or_default()))
         }
         (Clause::Binary, Value::Int(value)) => signed(*value, |magnitude| format!("{magnitude:b}")),
         (Clause::Binary, Value::Uint(value)) => format!("{value:b}"),
@@ -250,12 +254,16 @@ fn special(value: f64) -> Option<String> {
     }
 }
 
+fn without_sign_of_zero(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value }
+}
+
 /// Fixed point with thousands in groups.
 fn fixed(value: f64, precision: usize) -> String {
     if let Some(special) = special(value) {
         return special;
     }
-    let plain = format!("{:.*}", precision.min(PRECISION_MAX), value);
+    let plain = format!("{:.*}", precision.min(PRECISION_MAX), without_sign_of_zero(value));
     let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
     let mut grouped = String::new();
@@ -273,7 +281,7 @@ fn scientific(value: f64) -> String {
     if let Some(special) = special(value) {
         return special;
     }
-    let plain = format!("{value:.DEFAULT_PRECISION$e}");
+    let plain = format!("{:.DEFAULT_PRECISION$e}", without_sign_of_zero(value));
     let (mantissa, exponent) = plain.split_once('e').unwrap_or((&plain, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let raised: String = format!("{:02}", exponent.abs())
@@ -390,7 +398,7 @@ impl Types<'_> {
         use Type::{Bool, Bytes, Double, Int, String, Uint};
         let allowed: &[Type] = match clause {
             Clause::Decimal | Clause::Octal => &[Int, Uint],
-            Clause::Fixed(_) | Clause::Scientific => &[Double, String],
+            Clause::Fixed(_) | Clause::Scientific(_) => &[Double, String],
             Clause::Binary => &[Int, Uint, Bool],
             _ => &[Int, Uint, String, Bytes],
         };

@@ -133,11 +133,11 @@ impl<'p> Translator<'p> {
     }
 
     fn repeat(&mut self, at: usize, previous: Option<usize>, operator: &str) -> Translated<()> {
+        let lazy = self.characters.next_if(|(_, next)| *next == '?').is_some();
         if !self.repeatable {
             let end = self.position();
             return Err(Self::part("missing argument to repetition operator", at, end));
         }
-        let lazy = self.characters.next_if(|(_, next)| *next == '?').is_some();
         if let Some(previous) = previous {
             let end = self.position();
             return Err(Self::part("invalid nested repetition operator", previous, end));
@@ -321,26 +321,35 @@ impl<'p> Translator<'p> {
         char::from_u32(value).unwrap_or('\0')
     }
 
+    /// `\x41` or `\x{1F600}`, after the `x`. What is shown of a wrong one ends where it went wrong.
     fn hexadecimal(&mut self, at: usize) -> Translated<char> {
-        let rest = self.rest();
-        let (digits, length) = if let Some(braced) = rest.strip_prefix('{') {
-            match braced.find('}') {
-                Some(end) => (&braced[..end], end + 2),
-                None => ("", braced.len().min(1) + 1),
-            }
-        } else {
-            let end = rest.char_indices().nth(2).map_or(rest.len(), |(end, _)| end);
-            (&rest[..end], end)
-        };
-        let is_complete = rest.starts_with('{') || digits.len() == 2;
-        let value = u32::from_str_radix(digits, 16).ok().filter(|_| is_complete && !digits.starts_with('+'));
-        self.skip(length);
-        if let Some(character) = value.and_then(char::from_u32) {
-            Ok(character)
-        } else {
+        let is_braced = self.characters.next_if(|(_, next)| *next == '{').is_some();
+        let (mut value, mut digits) = (0, 0);
+        if !is_braced {
+            // Two characters are taken, whatever they are.
+            let pair = [self.characters.next(), self.characters.next()];
+            let digit = |next: Option<(usize, char)>| next.and_then(|(_, next)| next.to_digit(16));
             let end = self.position();
-            Err(Self::part("invalid escape sequence", at, end))
+            return match pair.map(digit) {
+                [Some(high), Some(low)] => Ok(char::from_u32(high * 16 + low).unwrap_or_default()),
+                _ => Err(Self::part("invalid escape sequence", at, end)),
+            };
         }
+        let found = loop {
+            match self.characters.next() {
+                Some((_, '}')) if digits > 0 => break char::from_u32(value),
+                Some((_, next)) if next.is_ascii_hexdigit() => {
+                    value = value * 16 + next.to_digit(16).unwrap_or(0);
+                    digits += 1;
+                    if value > u32::from(char::MAX) {
+                        break None;
+                    }
+                }
+                _ => break None,
+            }
+        };
+        let end = self.position();
+        found.ok_or_else(|| Self::part("invalid escape sequence", at, end))
     }
 
     /// `\pL`, `\p{Greek}`, `\P{^Greek}` as the engine spells them; the backslash at `at` is consumed.

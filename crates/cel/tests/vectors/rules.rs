@@ -40,7 +40,7 @@ pub(crate) fn compile(
         ProgramError::Issues(issues) => failed(issues),
     })?;
     let max_cost = estimate(&checked, &env, schema).max;
-    Ok(Rule { program, max_cost, uses_old_self: checked.ast().mentions("oldSelf") })
+    Ok(Rule { program, max_cost, uses_old_self: checked.refers_to("oldSelf") })
 }
 
 /// How often a rule at this node runs at most, where nothing else bounds it.

@@ -272,7 +272,7 @@ fn unquote(text: &str, quote: char) -> Result<String> {
         let escape = rest.next().ok_or(ParseError("invalid syntax"))?;
         match escape {
             'x' => {
-                out.push(u8::try_from(digits(&mut rest, 2, 16)?).map_err(|_| ParseError("invalid syntax"))?)
+                out.push(u8::try_from(digits(&mut rest, 2, 16)?).map_err(|_| ParseError("invalid syntax"))?);
             }
             '0'..='7' => {
                 let first = escape.to_digit(8).unwrap_or_default();

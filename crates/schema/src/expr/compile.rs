@@ -125,7 +125,7 @@ impl Compiler<'_> {
             };
             return refused(subject.to_owned());
         }
-        let uses_old_self = checked.ast().mentions("oldSelf");
+        let uses_old_self = checked.refers_to("oldSelf");
         let program = env.plan(&checked).map_err(|error| match error {
             ProgramError::Constant(error) => {
                 let subject = if is_message { "messageExpression" } else { "program" };

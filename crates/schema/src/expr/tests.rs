@@ -1,6 +1,7 @@
 //! Rules through their whole life: in a definition, and on objects.
 
 mod definitions;
+mod hostile;
 mod objects;
 mod vectors;
 

@@ -149,8 +149,10 @@ impl Versions for Endpoint<'_> {
         self.version(api_version).map(|version| &version.types)
     }
 
+    /// An endpoint resets fields in its own version only.
     fn reset_fields(&self, api_version: &str) -> &ResetFields {
-        match self.version(api_version) {
+        let own = (api_version == self.ownership.api_version).then(|| self.version(api_version)).flatten();
+        match own {
             Some(version) if self.status => &version.status,
             Some(version) => &version.main,
             None => ResetFields::none(),

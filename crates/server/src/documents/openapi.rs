@@ -1,4 +1,4 @@
-//! The paths of OpenAPI: formats, tags, and documents that may be kept for ever under their hash.
+//! The paths of `OpenAPI`: formats, tags, and documents that may be kept for ever under their hash.
 //!
 //! Upstream: kube-openapi/pkg/handler/handler.go, pkg/handler3/handler.go, v1.36.
 
@@ -17,6 +17,11 @@ const JSON: &str = "application/json";
 const V2_BINARY: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+];
+
+const V3_BINARY: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
 ];
 
 /// How long a document is kept that its address names by its hash.
@@ -52,26 +57,26 @@ pub(super) fn part(server: &Server, catalog: &Catalog, path: &[&str], asked: &As
         _ => None,
     };
     let path = path.join("/");
-    let other;
-    let (document, path) = match version {
-        Some(version) => (openapi::group_version(version), openapi::path_of(version)),
+    let Some(content_type) = preferred(asked, &[JSON, V3_BINARY[0], V3_BINARY[1]]) else {
+        return empty(StatusCode::NOT_ACCEPTABLE);
+    };
+    let in_json = content_type == JSON;
+    let document = match version {
+        Some(version) if in_json => openapi::group_version(version).clone(),
+        Some(version) => openapi::group_version_binary(version),
         None => match openapi::about_path(catalog, &path) {
-            Some(found) => {
-                other = found;
-                (&other, path)
-            }
+            Some(found) if in_json => found,
+            Some(found) => openapi::to_binary(&found),
             None => return empty(StatusCode::NOT_FOUND),
         },
     };
-    if preferred(asked, &[JSON]).is_none() {
-        return empty(StatusCode::NOT_ACCEPTABLE);
-    }
+    let content_type = if in_json { JSON } else { V3_BINARY[1] };
     let hash = asked.info.query.get("hash").unwrap_or_default();
     if !hash.is_empty() && hash != document.etag {
         return moved(&format!("/openapi/v3/{path}?hash={}", document.etag));
     }
     // The reference does not compress these.
-    let mut response = respond::document(document, JSON, asked.known_tag(), false);
+    let mut response = respond::document(&document, content_type, asked.known_tag(), false);
     let now = server.env.now();
     respond::set_header(&mut response, "last-modified", &http_date(now));
     if !hash.is_empty() {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use meta::patch::merge;
 use meta::status::Status;
-use meta::wire::negotiate::PatchType;
+use meta::wire::negotiate::{MediaType, PatchType};
 use meta::wire::{json, yaml};
 use meta::{FieldError, FieldPath, Map, Value};
 use schema::apply::{
@@ -217,17 +217,14 @@ fn own(call: &Call, old: &Value, new: &mut Value, options: &WriteOptions) {
 /// Reads the Scale in a request's body.
 fn from_body(call: &Call, directive: FieldValidation) -> Result<Value, Status> {
     let mut findings = Vec::new();
-    let mut scale = match body::format(call)? {
-        meta::wire::negotiate::MediaType::Yaml => {
-            let read = yaml::parse(&call.body).map_err(|_| unreadable())?;
-            findings.extend(read.strict_error);
-            read.value
-        }
-        _ => {
-            let read = json::parse(&call.body).map_err(|_| unreadable())?;
-            findings.extend(read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")));
-            read.value
-        }
+    let mut scale = if body::format(call)? == MediaType::Yaml {
+        let read = yaml::parse(&call.body).map_err(|_| unreadable())?;
+        findings.extend(read.strict_error);
+        read.value
+    } else {
+        let read = json::parse(&call.body).map_err(|_| unreadable())?;
+        findings.extend(read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")));
+        read.value
     };
     let unknown = decode(&mut scale).map_err(|_| unreadable())?;
     findings.splice(0..0, unknown);
@@ -317,4 +314,61 @@ fn applied(call: &Call, old: &Value, configuration: &Value, options: &WriteOptio
         apply(Some(old), configuration.clone(), &request, ownership()).map_err(form::apply_status)?;
     decode(&mut new).map_err(|why| Status::unknown(500, why))?;
     Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        json::parse(text.as_bytes()).unwrap().value
+    }
+
+    fn paths(selector: Option<&str>) -> ScalePaths {
+        ScalePaths {
+            spec_replicas: ".spec.size.count".into(),
+            status_replicas: ".status.count".into(),
+            label_selector: selector.map(Into::into),
+        }
+    }
+
+    fn scale(object: &str) -> Result<(String, bool), String> {
+        let scaled = Scaled { paths: &paths(Some(".status.selector")), replicas: &[] };
+        let scale = scaled.scale_of(&value(object))?;
+        Ok((json::to_string(&scale.value), scale.found))
+    }
+
+    #[test]
+    fn a_scale_shows_what_the_paths_lead_to() {
+        let object = r#"{"metadata":{"name":"a","uid":"u","labels":{}},"spec":{"size":{"count":3}},"status":{"count":2,"selector":"a=b"}}"#;
+        let shown = r#"{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a","uid":"u"},"spec":{"replicas":3},"status":{"replicas":2,"selector":"a=b"}}"#;
+        assert_eq!(scale(object), Ok((shown.to_owned(), true)));
+        let shown = r#"{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{},"spec":{},"status":{"replicas":0}}"#;
+        assert_eq!(scale("{}"), Ok((shown.to_owned(), false)));
+    }
+
+    #[test]
+    fn what_is_no_number_is_an_error() {
+        assert_eq!(
+            scale(r#"{"spec":{"size":{"count":"x"}}}"#),
+            Err(".spec.size.count accessor error: x is of the type string, expected int64".to_owned())
+        );
+    }
+
+    #[test]
+    fn setting_replicas_makes_the_way_to_them() {
+        let mut object = value(r#"{"spec":{"other":1}}"#);
+        paths(None).set_wanted(&mut object, 5).unwrap();
+        assert_eq!(json::to_string(&object), r#"{"spec":{"other":1,"size":{"count":5}}}"#);
+        assert!(paths(None).set_wanted(&mut value(r#"{"spec":{"size":1}}"#), 5).is_err());
+    }
+
+    #[test]
+    fn only_a_scale_is_taken_for_one() {
+        assert!(decode(&mut value(r#"{"kind":"Widget","apiVersion":"autoscaling/v1"}"#)).is_err());
+        assert!(decode(&mut value(r#"{"kind":"Scale","apiVersion":"g/v1"}"#)).is_err());
+        let mut scale = value(r#"{"spec":{"replicas":1},"nope":1}"#);
+        assert_eq!(decode(&mut scale), Ok(vec!["unknown field \"nope\"".to_owned()]));
+        assert_eq!(scale.get("kind").and_then(Value::as_str), Some("Scale"));
+    }
 }

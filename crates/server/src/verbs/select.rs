@@ -1,11 +1,14 @@
 //! Selectors, made ready for one resource.
 
+use std::sync::Arc;
+
 use meta::selector::{field, label};
 use meta::status::Status;
 use registry::{Entry, FieldPathSpec, Object, label_bits};
 
 use super::options::ListOptions;
 use crate::catalog::Resource;
+use crate::catalog::form::{CustomForm, Form, Reads};
 
 /// Which objects of a resource a request is about.
 pub(super) struct Selection {
@@ -13,6 +16,9 @@ pub(super) struct Selection {
     /// What every matching object's label summary must contain.
     label_bits: u64,
     fields: Vec<FieldCondition>,
+    /// Who shows objects otherwise than they are stored, where fields are selected by: what counts is what
+    /// clients see, with defaults that came after the object was written.
+    shown_by: Option<Arc<Resource>>,
 }
 
 struct FieldCondition {
@@ -29,7 +35,7 @@ enum FieldSource {
 }
 
 impl Selection {
-    pub(super) fn new(resource: &Resource, options: &ListOptions) -> Result<Self, Status> {
+    pub(super) fn new(resource: &Arc<Resource>, options: &ListOptions) -> Result<Self, Status> {
         let labels = options.label_selector.clone().filter(|selector| !selector.is_empty());
         let label_bits = labels
             .iter()
@@ -43,7 +49,14 @@ impl Selection {
                 conditions.collect::<Result<_, _>>()?
             }
         };
-        Ok(Selection { labels, label_bits, fields })
+        let by_field = |condition: &FieldCondition| matches!(condition.source, FieldSource::Field(_));
+        let shown_by = match &resource.form {
+            Form::Custom(CustomForm { reads: Reads::Shaped { .. }, .. }) if fields.iter().any(by_field) => {
+                Some(resource.clone())
+            }
+            _ => None,
+        };
+        Ok(Selection { labels, label_bits, fields, shown_by })
     }
 
     /// Whether every object is selected.
@@ -55,9 +68,16 @@ impl Selection {
         entry.may_have(self.label_bits) && self.selects(&entry.object)
     }
 
-    pub(super) fn selects(&self, object: &Object) -> bool {
+    pub(super) fn selects(&self, object: &Arc<Object>) -> bool {
+        self.labels.as_ref().is_none_or(|labels| labels.matches(|key| object.label(key)))
+            && match &self.shown_by {
+                Some(resource) => self.fields_hold(&resource.form.show(object)),
+                None => self.fields_hold(object),
+            }
+    }
+
+    fn fields_hold(&self, object: &Object) -> bool {
         self.fields.iter().all(|condition| condition.holds(object))
-            && self.labels.as_ref().is_none_or(|labels| labels.matches(|key| object.label(key)))
     }
 }
 

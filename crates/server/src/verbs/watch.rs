@@ -254,7 +254,7 @@ impl View {
         self.namespace.is_empty() || self.namespace == object.namespace()
     }
 
-    fn shows(&self, object: &Object) -> bool {
+    fn shows(&self, object: &Arc<Object>) -> bool {
         self.in_namespace(object) && self.selection.selects(object)
     }
 

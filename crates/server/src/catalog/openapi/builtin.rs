@@ -23,10 +23,19 @@ const METADATA_TEXTS: [(&str, &str); 15] = [
     ("generation", "Counts the changes of what is wanted. Set by the server."),
     ("labels", "Texts that objects are grouped and selected by."),
     ("managedFields", "Who set which fields. Kept by the server for server-side apply."),
-    ("name", "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"),
-    ("namespace", "The space in which the name is unique. Empty for objects of the cluster. Cannot be updated."),
+    (
+        "name",
+        "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
+    ),
+    (
+        "namespace",
+        "The space in which the name is unique. Empty for objects of the cluster. Cannot be updated.",
+    ),
     ("ownerReferences", "The objects that this one depends on. When all of them are gone, it goes too."),
-    ("resourceVersion", "Changes with every write of the object. Clients compare it for equality and send it back."),
+    (
+        "resourceVersion",
+        "Changes with every write of the object. Clients compare it for equality and send it back.",
+    ),
     ("selfLink", "No longer set."),
     ("uid", "Tells the object from others that had the same name before it. Set by the server."),
 ];
@@ -77,8 +86,7 @@ impl Definitions {
         let prefix = item.strip_suffix(kind.name()).unwrap_or_default();
         let name = format!("{prefix}{list_kind}");
         let metadata = self.structure(meta_struct("ListMeta"));
-        let items =
-            object([("items", self.dialect.reference(&item)), ("type", "array".into())]);
+        let items = object([("items", self.dialect.reference(&item)), ("type", "array".into())]);
         let properties = object([
             ("apiVersion", text_schema(API_VERSION_TEXT)),
             ("items", items),
@@ -169,8 +177,7 @@ impl Definitions {
 
     fn shape(&mut self, ty: TypeRef) -> Value {
         let typed = |name: &str| object([("type", name.into())]);
-        let formatted =
-            |name: &str, format: &str| object([("format", format.into()), ("type", name.into())]);
+        let formatted = |name: &str, format: &str| object([("format", format.into()), ("type", name.into())]);
         match &ty.get().shape {
             Shape::Bool => typed("boolean"),
             Shape::Int32 => formatted("integer", "int32"),
@@ -217,7 +224,9 @@ fn field_text(described: &Struct, field: &Field) -> Option<&'static str> {
     match (described.name, field.name) {
         (_, "apiVersion") if described.field("metadata").is_some() => Some(API_VERSION_TEXT),
         (_, "kind") if described.field("metadata").is_some() => Some(KIND_TEXT),
-        ("ObjectMeta", name) => METADATA_TEXTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text),
+        ("ObjectMeta", name) => {
+            METADATA_TEXTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+        }
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! OpenAPI: v3 with one document for each version of a group, v2 with one for everything.
+//! `OpenAPI`: v3 with one document for each version of a group, v2 with one for everything.
 //!
 //! Made when somebody asks, of pieces that are kept with the part of the catalog they describe; a definition
 //! that nobody asks about costs nothing here. The hash of a document is one of what it is made from, so that
@@ -22,7 +22,7 @@ use super::resource::Source;
 use super::{Catalog, GroupVersion, Resource};
 use crate::documents::KUBERNETES_VERSION;
 
-/// Which OpenAPI is written.
+/// Which `OpenAPI` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     V2,
@@ -39,7 +39,7 @@ impl Dialect {
     }
 }
 
-/// The list of documents of OpenAPI v3.
+/// The list of documents of `OpenAPI` v3.
 pub fn root(catalog: &Catalog) -> Document {
     let mut paths = Map::new();
     let mut add = |path: String, hash: &str| {
@@ -74,7 +74,15 @@ fn plain_paths(catalog: &Catalog) -> impl Iterator<Item = String> {
     ["api", "apis", "version"].into_iter().map(str::to_owned).chain(groups)
 }
 
-/// A document of OpenAPI v3 about a path that is no resource.
+/// The JSON of a small document, in protobuf.
+pub fn to_binary(document: &Document) -> Document {
+    let tree = json::parse(&document.body).map(|parsed| parsed.value).unwrap_or_default();
+    let mut message = Vec::new();
+    binary::v3::document(&tree, &mut message);
+    Document { body: message.into(), etag: document.etag.clone() }
+}
+
+/// A document of `OpenAPI` v3 about a path that is no resource.
 pub fn about_path(catalog: &Catalog, path: &str) -> Option<Document> {
     plain_paths(catalog).any(|known| known == path).then(|| plain(path))
 }
@@ -111,18 +119,31 @@ pub fn hash(version: &GroupVersion) -> &str {
     })
 }
 
-/// The document of one version of a group.
+/// The document of one version of a group, in JSON.
 pub fn group_version(version: &GroupVersion) -> &Document {
     version.fragments.openapi.get_or_init(|| {
-        let parts = parts(version, Dialect::V3);
-        let document = object([
-            ("openapi", "3.0.0".into()),
-            ("info", info(version)),
-            ("paths", Value::Object(parts.paths)),
-            ("components", object([("schemas", Value::Object(parts.definitions))])),
-        ]);
-        Document { body: json::to_vec(&document).into(), etag: hash(version).to_owned() }
+        let body = json::to_vec(&tree(version)).into();
+        Document { body, etag: hash(version).to_owned() }
     })
+}
+
+/// The document of one version of a group, in protobuf. Hardly anybody asks for it, so it is not kept.
+pub fn group_version_binary(version: &GroupVersion) -> Document {
+    let mut message = Vec::new();
+    binary::v3::document(&tree(version), &mut message);
+    Document { body: message.into(), etag: hash(version).to_owned() }
+}
+
+fn tree(version: &GroupVersion) -> Value {
+    let mut common = Definitions::new(Dialect::V3);
+    common.add_common();
+    let parts = parts(version, Dialect::V3, common);
+    object([
+        ("openapi", "3.0.0".into()),
+        ("info", info(version)),
+        ("paths", Value::Object(parts.paths)),
+        ("components", object([("schemas", Value::Object(parts.definitions))])),
+    ])
 }
 
 fn info(version: &GroupVersion) -> Value {
@@ -141,9 +162,8 @@ struct Parts {
     definitions: Map,
 }
 
-fn parts(version: &GroupVersion, dialect: Dialect) -> Parts {
-    let mut definitions = Definitions::new(dialect);
-    definitions.add_common();
+/// What a version brings, beside the given definitions.
+fn parts(version: &GroupVersion, dialect: Dialect, mut definitions: Definitions) -> Parts {
     let mut paths = Map::new();
     for resource in version.resources.values() {
         let names = add_definitions(resource, dialect, &mut definitions);
@@ -173,7 +193,7 @@ fn add_definitions(resource: &Resource, dialect: Dialect, definitions: &mut Defi
     }
 }
 
-/// OpenAPI v2 of everything, in JSON.
+/// `OpenAPI` v2 of everything, in JSON.
 pub fn whole(catalog: &Catalog) -> &Document {
     catalog.documents.openapi_v2.get_or_init(|| {
         let (mut paths, mut definitions) = (Vec::new(), Vec::new());
@@ -196,20 +216,20 @@ pub fn whole(catalog: &Catalog) -> &Document {
     })
 }
 
-/// OpenAPI v2 of everything, in protobuf.
+/// `OpenAPI` v2 of everything, in protobuf.
 pub fn whole_binary(catalog: &Catalog) -> &Document {
     catalog.documents.openapi_v2_binary.get_or_init(|| {
         let mut message = Vec::new();
-        binary::document(&frame(), &mut message);
+        binary::v2::document(&frame(), &mut message);
         each_part(catalog, |parts| {
-            binary::add_named(binary::Part::Paths, parts.paths, &mut message);
-            binary::add_named(binary::Part::Definitions, parts.definitions, &mut message);
+            binary::v2::add_named(binary::v2::Part::Paths, parts.paths, &mut message);
+            binary::v2::add_named(binary::v2::Part::Definitions, parts.definitions, &mut message);
         });
         Document::new(message)
     })
 }
 
-/// What stands once in a document of OpenAPI v2.
+/// What stands once in a document of `OpenAPI` v2.
 fn frame() -> Map {
     let token = object([
         ("description", "Bearer Token authentication".into()),
@@ -237,7 +257,7 @@ fn each_part(catalog: &Catalog, mut add: impl FnMut(Parts)) {
     let mut known: std::collections::HashSet<String> = common.keys().map(str::to_owned).collect();
     add(Parts { paths: Map::new(), definitions: common });
     for version in catalog.groups().flat_map(|group| &group.versions) {
-        let mut parts = parts(version, Dialect::V2);
+        let mut parts = parts(version, Dialect::V2, Definitions::new(Dialect::V2));
         parts.definitions.retain(|name, _| known.insert(name.to_owned()));
         add(parts);
     }

@@ -1,6 +1,6 @@
 //! The parameters of requests, as they are published.
 //!
-//! The texts are those that the reference publishes: clients show them, and its OpenAPI v2 names shared
+//! The texts are those that the reference publishes: clients show them, and its `OpenAPI` v2 names shared
 //! parameters by a hash of them.
 
 /// A parameter of the query.
@@ -8,7 +8,7 @@ pub(super) struct QueryParameter {
     pub(super) name: &'static str,
     pub(super) kind: &'static str,
     pub(super) text: &'static str,
-    /// What OpenAPI v2 calls it where it stands once for all; `None` where it is repeated.
+    /// What `OpenAPI` v2 calls it where it stands once for all; `None` where it is repeated.
     pub(super) shared: Option<&'static str>,
 }
 
@@ -81,14 +81,12 @@ pub(super) const LIST: [QueryParameter; 11] = [
     },
 ];
 
-pub(super) const GET: [QueryParameter; 1] = [
-    QueryParameter {
-        name: "resourceVersion",
-        kind: "string",
-        text: "resourceVersion sets a constraint on what resource versions a request may be served from. See https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions for details.\n\nDefaults to unset",
-        shared: Some("resourceVersion-5WAnf1kx"),
-    },
-];
+pub(super) const GET: [QueryParameter; 1] = [QueryParameter {
+    name: "resourceVersion",
+    kind: "string",
+    text: "resourceVersion sets a constraint on what resource versions a request may be served from. See https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions for details.\n\nDefaults to unset",
+    shared: Some("resourceVersion-5WAnf1kx"),
+}];
 
 pub(super) const WRITE: [QueryParameter; 3] = [
     QueryParameter {

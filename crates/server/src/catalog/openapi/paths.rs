@@ -58,32 +58,57 @@ enum Parameter {
 
 /// Adds the paths of a resource.
 pub(super) fn add(resource: &Resource, names: &Names, dialect: Dialect, paths: &mut Map) {
+    let described = Described { resource, names, dialect };
     let plural = &resource.names.plural;
     let base = base(resource);
     let collection = if resource.namespaced {
-        let everywhere = [Verb { action: "list", method: "get", verb: "list" }];
+        let everywhere = [Verb { action: "list", method: "get", word: "list" }];
         let all = Place { subresource: "", namespaced: false, named: false, suffix: "ForAllNamespaces" };
-        add_path(resource, names, dialect, paths, &format!("{base}/{plural}"), &all, &everywhere);
+        described.add(paths, &format!("{base}/{plural}"), &all, &everywhere);
         format!("{base}/namespaces/{{namespace}}/{plural}")
     } else {
         format!("{base}/{plural}")
     };
     let place = Place { subresource: "", namespaced: resource.namespaced, named: false, suffix: "" };
     let verbs = offered(resource, &["list", "create", "deletecollection"]);
-    add_path(resource, names, dialect, paths, &collection, &place, &verbs);
+    described.add(paths, &collection, &place, &verbs);
     let one = format!("{collection}/{{name}}");
     let place = Place { named: true, ..place };
     let verbs = offered(resource, &["get", "update", "delete", "patch"]);
-    add_path(resource, names, dialect, paths, &one, &place, &verbs);
+    described.add(paths, &one, &place, &verbs);
     for subresource in &resource.subresources {
         let place = Place { subresource: &subresource.name, ..place };
         let verbs: Vec<Verb> = subresource.verbs.iter().filter_map(|verb| Verb::of(verb)).collect();
-        let path = format!("{one}/{}", subresource.name);
-        add_path(resource, names, dialect, paths, &path, &place, &verbs);
+        described.add(paths, &format!("{one}/{}", subresource.name), &place, &verbs);
     }
 }
 
-pub(super) fn base(resource: &Resource) -> String {
+/// A resource whose paths are written.
+struct Described<'a> {
+    resource: &'a Resource,
+    names: &'a Names,
+    dialect: Dialect,
+}
+
+impl Described<'_> {
+    fn add(&self, paths: &mut Map, path: &str, place: &Place<'_>, verbs: &[Verb]) {
+        if verbs.is_empty() {
+            return;
+        }
+        let mut operations: Vec<Operation> =
+            verbs.iter().map(|verb| operation(self.resource, self.names, place, *verb)).collect();
+        let common = take_common(&mut operations);
+        let mut item = Map::new();
+        for operation in operations {
+            item.insert(operation.method, operation.write(self.resource, self.dialect));
+        }
+        let common = common.iter().map(|parameter| parameter.write(self.dialect)).collect::<Vec<_>>();
+        item.insert("parameters", common);
+        paths.insert(path, item);
+    }
+}
+
+fn base(resource: &Resource) -> String {
     if resource.group.is_empty() {
         format!("/api/{}", resource.version)
     } else {
@@ -96,12 +121,12 @@ struct Verb {
     action: &'static str,
     method: &'static str,
     /// As the identifier of the operation starts.
-    verb: &'static str,
+    word: &'static str,
 }
 
 impl Verb {
     fn of(verb: &str) -> Option<Self> {
-        let (action, method, verb) = match verb {
+        let (action, method, word) = match verb {
             "list" => ("list", "get", "list"),
             "create" => ("post", "post", "create"),
             "deletecollection" => ("deletecollection", "delete", "deletecollection"),
@@ -111,7 +136,7 @@ impl Verb {
             "patch" => ("patch", "patch", "patch"),
             _ => return None,
         };
-        Some(Verb { action, method, verb })
+        Some(Verb { action, method, word })
     }
 }
 
@@ -126,29 +151,6 @@ struct Place<'a> {
     namespaced: bool,
     named: bool,
     suffix: &'a str,
-}
-
-fn add_path(
-    resource: &Resource,
-    names: &Names,
-    dialect: Dialect,
-    paths: &mut Map,
-    path: &str,
-    place: &Place<'_>,
-    verbs: &[Verb],
-) {
-    if verbs.is_empty() {
-        return;
-    }
-    let mut operations: Vec<Operation> =
-        verbs.iter().map(|verb| operation(resource, names, place, *verb)).collect();
-    let common = take_common(&mut operations);
-    let mut item = Map::new();
-    for operation in operations {
-        item.insert(operation.method, operation.write(resource, dialect));
-    }
-    item.insert("parameters", common.iter().map(|parameter| parameter.write(dialect)).collect::<Vec<_>>());
-    paths.insert(path, item);
 }
 
 fn operation(resource: &Resource, names: &Names, place: &Place<'_>, verb: Verb) -> Operation {
@@ -197,7 +199,7 @@ fn identifier(resource: &Resource, place: &Place<'_>, verb: Verb) -> String {
     let group = if resource.group.is_empty() { "core" } else { &resource.group };
     let group = group.strip_suffix(".k8s.io").unwrap_or(group);
     let (verb, collection) =
-        if verb.verb == "deletecollection" { ("delete", "Collection") } else { (verb.verb, "") };
+        if verb.word == "deletecollection" { ("delete", "Collection") } else { (verb.word, "") };
     let namespaced = if place.namespaced { "Namespaced" } else { "" };
     format!(
         "{verb}{}{}{collection}{namespaced}{}{}{}",
@@ -236,13 +238,14 @@ fn camel(text: &str, capital: bool) -> String {
 
 fn text(resource: &Resource, place: &Place<'_>, verb: Verb) -> String {
     let kind = &resource.names.kind;
-    let part = if place.subresource.is_empty() { String::new() } else { format!(" {} of", place.subresource) };
-    match verb.verb {
+    let part =
+        if place.subresource.is_empty() { String::new() } else { format!(" {} of", place.subresource) };
+    match verb.word {
         "list" => format!("list{part} objects of kind {kind}"),
-        "read" | "replace" => format!("{}{part} the specified {kind}", verb.verb),
+        "read" | "replace" => format!("{}{part} the specified {kind}", verb.word),
         "patch" => format!("partially update{part} the specified {kind}"),
         "deletecollection" => format!("delete collection of {kind}"),
-        verb => format!("{verb}{part}{}{kind}", article(kind)),
+        word => format!("{word}{part}{}{kind}", article(kind)),
     }
 }
 
@@ -385,8 +388,7 @@ fn content(types: &[&str], schema: &Value) -> Value {
 
 fn request_body(name: &str, body: Body) -> Value {
     let types: &[&str] = if body == Body::Patch { &PATCH_TYPES } else { &MEDIA_TYPES };
-    let mut written: Map =
-        [("content", content(types, &Dialect::V3.reference(name)))].into_iter().collect();
+    let mut written: Map = [("content", content(types, &Dialect::V3.reference(name)))].into_iter().collect();
     if body != Body::Options {
         written.insert("required", true);
     }
@@ -410,7 +412,7 @@ fn texts(texts: &[&str]) -> Value {
     Value::Array(texts.iter().map(|text| Value::from(*text)).collect())
 }
 
-/// The parameters that OpenAPI v2 describes once for all paths.
+/// The parameters that `OpenAPI` v2 describes once for all paths.
 pub(super) fn shared() -> Value {
     let all = LIST.iter().chain(&GET).chain(&WRITE).chain(&PATCH).chain(&DELETE).chain([&PRETTY]);
     let mut shared: Map = all
@@ -430,4 +432,42 @@ pub(super) fn shared() -> Value {
         shared.insert(shared_name, body);
     }
     Value::Object(shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_made_of_letters() {
+        assert_eq!(camel("int-or-string.pub.example.com", true), "IntOrStringPubExampleCom");
+        assert_eq!(camel("v1beta1", false), "v1beta1");
+    }
+
+    #[test]
+    fn kinds_have_articles() {
+        assert_eq!(["Widget", "Apple", "Widgets", "Class"].map(article), [" a ", " an ", " ", " a "]);
+    }
+
+    #[test]
+    fn what_all_operations_take_is_told_once() {
+        let operation = |query: &'static [QueryParameter]| Operation {
+            method: "get",
+            action: "get",
+            id: String::new(),
+            text: String::new(),
+            parameters: query.iter().map(Parameter::Query).chain([Parameter::Namespace]).collect(),
+            body: None,
+            answer: String::new(),
+        };
+        let mut operations = [operation(&WRITE), operation(&PATCH)];
+        let common = take_common(&mut operations);
+        let names = |parameters: &[Parameter]| {
+            parameters.iter().map(|parameter| parameter.name().to_owned()).collect::<Vec<_>>()
+        };
+        // The manager is told differently of the two.
+        assert_eq!(names(&common), ["dryRun", "fieldValidation", "namespace"]);
+        assert_eq!(names(&operations[0].parameters), ["fieldManager"]);
+        assert_eq!(names(&operations[1].parameters), ["fieldManager", "force"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! The schemas of custom resources as they are published.
 //!
-//! OpenAPI v3 gets everything that a definition says; v2 knows no unions and no null, and clients of it
+//! `OpenAPI` v3 gets everything that a definition says; v2 knows no unions and no null, and clients of it
 //! refuse what they do not know, so it gets less.
 //!
 //! Upstream: apiextensions-apiserver/pkg/controller/openapi/{builder,v2}, pkg/apiserver/schema/{unfold,
@@ -59,7 +59,8 @@ pub(super) fn kind(resource: &Resource, dialect: Dialect) -> Value {
     let keeps_all = matches!(&resource.form, Form::Custom(form) if form.preserve_unknown);
     let mut schema = match written {
         Some(Value::Object(written))
-            if dialect == Dialect::V3 || !(keeps_all || is_true(written, "x-kubernetes-preserve-unknown-fields")) =>
+            if dialect == Dialect::V3
+                || !(keeps_all || is_true(written, "x-kubernetes-preserve-unknown-fields")) =>
         {
             let mut schema = structural(written, dialect);
             add_properties(
@@ -76,9 +77,7 @@ pub(super) fn kind(resource: &Resource, dialect: Dialect) -> Value {
         _ => [("type", Value::from("object"))].into_iter().collect(),
     };
     schema.insert("x-kubernetes-group-version-kind", vec![super::kind_value(resource, &resource.names.kind)]);
-    if let Some(fields) = selectable(version.as_ref()) {
-        schema.insert("x-kubernetes-selectable-fields", fields);
-    }
+    add_selectable(resource, &mut schema);
     Value::Object(schema)
 }
 
@@ -105,18 +104,16 @@ pub(super) fn list(resource: &Resource, dialect: Dialect) -> Value {
     ]) else {
         return Value::Null;
     };
-    let version = resource.published.as_ref().and_then(|published| published.version(&resource.version));
-    if let Some(fields) = selectable(version.as_ref()) {
-        schema.insert("x-kubernetes-selectable-fields", fields);
-    }
+    add_selectable(resource, &mut schema);
     Value::Object(schema)
 }
 
-fn selectable(version: Option<&Value>) -> Option<Value> {
-    let fields = version?.get("selectableFields")?.as_array().filter(|fields| !fields.is_empty())?;
-    let paths = fields.iter().filter_map(|field| field.get("jsonPath").and_then(Value::as_str));
-    let paths = paths.map(|path| object([("fieldPath", path.strip_prefix('.').unwrap_or(path).into())]));
-    Some(Value::Array(paths.collect()))
+fn add_selectable(resource: &Resource, schema: &mut Map) {
+    let fields = resource.fields.0.iter().map(|field| object([("fieldPath", field.label.clone().into())]));
+    let fields: Vec<Value> = fields.collect();
+    if !fields.is_empty() {
+        schema.insert("x-kubernetes-selectable-fields", fields);
+    }
 }
 
 pub(super) fn text_schema(text: &str) -> Value {
@@ -131,10 +128,9 @@ fn described_ref(name: &str, text: &str, dialect: Dialect) -> Value {
             reference.insert("description", text);
             Value::Object(reference)
         }
-        Dialect::V3 => object([
-            ("allOf", vec![dialect.reference(name)].into()),
-            ("description", text.into()),
-        ]),
+        Dialect::V3 => {
+            object([("allOf", vec![dialect.reference(name)].into()), ("description", text.into())])
+        }
     }
 }
 
@@ -227,7 +223,7 @@ fn nested(written: &Value) -> Value {
     Value::Object(schema)
 }
 
-/// Says in words of OpenAPI that a value is an integer or a string, unless the schema says so itself.
+/// Says in words of `OpenAPI` that a value is an integer or a string, unless the schema says so itself.
 fn unfold_int_or_string(schema: &mut Map) {
     if !is_true(schema, "x-kubernetes-int-or-string") {
         return;
@@ -237,7 +233,8 @@ fn unfold_int_or_string(schema: &mut Map) {
         Value::Array(types.to_vec())
     };
     let first = schema.get("allOf").and_then(Value::as_array).and_then(<[Value]>::first);
-    if schema.get("anyOf") == Some(&either()) || first.and_then(|first| first.get("anyOf")) == Some(&either()) {
+    if schema.get("anyOf") == Some(&either()) || first.and_then(|first| first.get("anyOf")) == Some(&either())
+    {
         return;
     }
     if !schema.contains_key("anyOf") {
@@ -300,5 +297,80 @@ fn embed(schema: &mut Map, dialect: Dialect) {
                 required.push(name.into());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meta::wire::json;
+
+    use super::*;
+
+    fn check(written: &str, v3: &str, v2: &str) {
+        let Value::Object(written) = json::parse(written.as_bytes()).unwrap().value else {
+            panic!("an object")
+        };
+        for (dialect, expected) in [(Dialect::V3, v3), (Dialect::V2, v2)] {
+            let published = Value::Object(structural(&written, dialect));
+            assert_eq!(json::to_string(&published), expected, "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn unions_and_defaults_are_for_v3_only() {
+        check(
+            r#"{"type":"integer","default":1,"anyOf":[{"minimum":1}],"not":{"enum":[5]},"maximum":9,"x-kubernetes-validations":[{"rule":"self > 0"}]}"#,
+            r#"{"anyOf":[{"minimum":1}],"default":1,"maximum":9,"not":{"enum":[5]},"type":"integer","x-kubernetes-validations":[{"rule":"self \u003e 0"}]}"#,
+            r#"{"maximum":9,"type":"integer","x-kubernetes-validations":[{"rule":"self \u003e 0"}]}"#,
+        );
+    }
+
+    #[test]
+    fn what_may_be_null_has_no_type_in_v2_and_is_not_required() {
+        check(
+            r#"{"type":"object","required":["a","b"],"properties":{"a":{"type":"string","nullable":true},"b":{"type":"string"}}}"#,
+            r#"{"properties":{"a":{"nullable":true,"type":"string"},"b":{"type":"string"}},"required":["a","b"],"type":"object"}"#,
+            r#"{"properties":{"a":{},"b":{"type":"string"}},"required":["b"],"type":"object"}"#,
+        );
+    }
+
+    #[test]
+    fn what_keeps_unknown_fields_is_opaque_in_v2() {
+        check(
+            r#"{"type":"object","properties":{"a":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}"#,
+            r#"{"properties":{"a":{"type":"string"}},"type":"object","x-kubernetes-preserve-unknown-fields":true}"#,
+            r#"{"x-kubernetes-preserve-unknown-fields":true}"#,
+        );
+    }
+
+    #[test]
+    fn int_or_string_is_spelled_out_once() {
+        let either = r#""anyOf":[{"type":"integer"},{"type":"string"}]"#;
+        let v2 = r#"{"x-kubernetes-int-or-string":true}"#;
+        let unfolded = format!("{{{either},\"x-kubernetes-int-or-string\":true}}");
+        check(r#"{"x-kubernetes-int-or-string":true}"#, &unfolded, v2);
+        check(&unfolded, &unfolded, v2);
+        check(
+            r#"{"x-kubernetes-int-or-string":true,"anyOf":[{"minimum":1}]}"#,
+            &format!(
+                "{{\"allOf\":[{{{either}}}],\"anyOf\":[{{\"minimum\":1}}],\"x-kubernetes-int-or-string\":true}}"
+            ),
+            v2,
+        );
+    }
+
+    #[test]
+    fn embedded_objects_have_the_members_of_objects() {
+        let Value::Object(written) =
+            json::parse(br#"{"type":"object","x-kubernetes-embedded-resource":true}"#).unwrap().value
+        else {
+            panic!("an object")
+        };
+        let published = Value::Object(structural(&written, Dialect::V2));
+        assert_eq!(
+            published.at(&["properties", "metadata", "$ref"]).and_then(Value::as_str),
+            Some("#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+        );
+        assert_eq!(json::to_string(published.get("required").unwrap()), r#"["kind","apiVersion"]"#);
     }
 }

@@ -1,4 +1,4 @@
-//! The stock command line, run against a test's server.
+//! Stock command lines — kubectl, helm — run against a test's server.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -8,8 +8,9 @@ use std::process::{Command, Output, Stdio};
 use crate::crest::Crest;
 use crate::steady::steady;
 
-/// kubectl with the administrator's kubeconfig, in the folder of the test.
-pub struct Kubectl {
+/// A program with the administrator's kubeconfig, in the folder of the test.
+pub struct Tool {
+    name: &'static str,
     program: PathBuf,
     kubeconfig: PathBuf,
     folder: PathBuf,
@@ -18,16 +19,26 @@ pub struct Kubectl {
 /// How a command ended and what it printed.
 #[derive(Clone, Debug)]
 pub struct Ran {
+    program: &'static str,
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Kubectl {
+impl Tool {
     /// `None`, with a word about it, on a machine without kubectl; an error where tests must be complete.
-    pub fn of(crest: &Crest) -> Option<Self> {
-        let program = tool("CREST_KUBECTL")?;
-        Some(Kubectl { program, kubeconfig: crest.kubeconfig(), folder: crest.folder().to_owned() })
+    pub fn kubectl(crest: &Crest) -> Option<Self> {
+        Self::of(crest, "kubectl", "CREST_KUBECTL")
+    }
+
+    /// As [`Tool::kubectl`], for helm.
+    pub fn helm(crest: &Crest) -> Option<Self> {
+        Self::of(crest, "helm", "CREST_HELM")
+    }
+
+    fn of(crest: &Crest, name: &'static str, variable: &str) -> Option<Self> {
+        let program = find(variable)?;
+        Some(Tool { name, program, kubeconfig: crest.kubeconfig(), folder: crest.folder().to_owned() })
     }
 
     /// Runs a command, whose words are separated by blanks.
@@ -42,7 +53,9 @@ impl Kubectl {
 
     /// Runs a command one of whose words has blanks.
     pub fn run_words(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>, input: &str) -> Ran {
-        run(Command::new(&self.program).args(words), &self.kubeconfig, &self.folder, input)
+        let mut command = Command::new(&self.program);
+        let (code, stdout, stderr) = run(command.args(words), &self.kubeconfig, &self.folder, input);
+        Ran { program: self.name, code, stdout, stderr }
     }
 
     /// The output of a command that must succeed.
@@ -51,8 +64,11 @@ impl Kubectl {
         self.run(command).ok()
     }
 
-    /// Writes a file into the folder in which commands run.
+    /// Writes a file below the folder in which commands run.
     pub fn write(&self, name: &str, content: &str) {
+        if let Some(folder) = self.folder.join(name).parent() {
+            std::fs::create_dir_all(folder).expect("the test's folder is writable");
+        }
         std::fs::write(self.folder.join(name), content).expect("the test's folder is writable");
     }
 }
@@ -64,7 +80,7 @@ impl Ran {
             Some(0) => String::new(),
             code => format!("[exit {}]\n", code.unwrap_or(-1)),
         };
-        format!("$ kubectl {command}\n{}{}{exit}", steady(&self.stdout), steady(&self.stderr))
+        format!("$ {} {command}\n{}{}{exit}", self.program, steady(&self.stdout), steady(&self.stderr))
     }
 
     /// The standard output of a command that must have succeeded.
@@ -85,7 +101,7 @@ impl Ran {
 /// The program that an environment variable names.
 #[expect(clippy::disallowed_methods, reason = "tests have no flags")]
 #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-fn tool(variable: &str) -> Option<PathBuf> {
+fn find(variable: &str) -> Option<PathBuf> {
     if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
         return Some(path.into());
     }
@@ -94,7 +110,12 @@ fn tool(variable: &str) -> Option<PathBuf> {
     None
 }
 
-fn run(command: &mut Command, kubeconfig: &Path, folder: &Path, input: &str) -> Ran {
+fn run(
+    command: &mut Command,
+    kubeconfig: &Path,
+    folder: &Path,
+    input: &str,
+) -> (Option<i32>, String, String) {
     command.env("KUBECONFIG", kubeconfig).env("HOME", folder).current_dir(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
@@ -103,5 +124,5 @@ fn run(command: &mut Command, kubeconfig: &Path, folder: &Path, input: &str) -> 
     }
     let Output { status, stdout, stderr } = child.wait_with_output().expect("the output can be read");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ran { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    (status.code(), text(stdout), text(stderr))
 }
