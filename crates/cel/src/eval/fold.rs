@@ -39,25 +39,6 @@ enum Flow {
     Break,
 }
 
-/// Items to be added to a list.
-enum Added<'a> {
-    One(Value<'a>),
-    Many(Vec<Value<'a>>),
-}
-
-impl<'a> IntoIterator for Added<'a> {
-    type Item = Value<'a>;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<Value<'a>>, std::vec::IntoIter<Value<'a>>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        let (one, many) = match self {
-            Added::One(one) => (Some(one), Vec::new()),
-            Added::Many(many) => (None, many),
-        };
-        one.into_iter().chain(many)
-    }
-}
-
 impl<'a> Evaluator<'_, 'a> {
     pub(super) fn fold(&mut self, fold: &'a Fold) -> Evaluated<'a> {
         if let FoldKind::Bind { slot, init, result } = &fold.kind {
@@ -191,39 +172,38 @@ impl<'a> Evaluator<'_, 'a> {
         filter: Option<&'a Node>,
         element: &'a Node,
     ) -> Evaluated<'a> {
-        let mut items = Ok(Vec::new());
+        // `[element]` is not built only to be taken apart again.
+        let single = match element {
+            Node::List(literal) => match literal.elements.as_slice() {
+                [(single, false)] => Some(single),
+                _ => None,
+            },
+            _ => None,
+        };
+        let expected = if filter.is_none() { range.len() } else { 0 };
+        let mut items = Ok(Vec::with_capacity(expected));
         self.each(fold, range, |evaluator| {
             if !evaluator.passes(filter, &mut items)? {
                 return Ok(Flow::Continue);
             }
             evaluator.charge(ACCUMULATOR)?;
-            let added = evaluator.added(element)?;
-            evaluator.charge(1)?;
-            match (&mut items, added) {
-                (Ok(items), Ok(added)) => items.extend(added),
-                (Ok(_), Err(error)) => items = Err(error),
-                (Err(_), _) => {}
+            let outcome = evaluator.settled(single.unwrap_or(element))?;
+            let list_cost = if single.is_some() { cost::CREATE_LIST } else { 0 };
+            evaluator.charge(list_cost + 1)?;
+            let Ok(collected) = &mut items else { return Ok(Flow::Continue) };
+            match outcome {
+                Ok(item) if single.is_some() => collected.push(item),
+                Ok(Value::List(list)) => match list.items() {
+                    Ok(found) => collected.extend(found),
+                    Err(error) => items = Err(error),
+                },
+                Ok(_) => items = Err(EvalError::no_such_overload()),
+                Err(error) => items = Err(error),
             }
             Ok(Flow::Continue)
         })?;
         self.charge(ACCUMULATOR)?;
         items.map(Value::list)
-    }
-
-    /// What one round adds to a list: the items of `[element]`, which is not built for that.
-    fn added(&mut self, list: &'a Node) -> Result<Result<Added<'a>, EvalError>, EvalError> {
-        if let Node::List(literal) = list
-            && let [(element, false)] = literal.elements.as_slice()
-        {
-            let element = self.settled(element)?;
-            self.charge(cost::CREATE_LIST)?;
-            return Ok(element.map(Added::One));
-        }
-        Ok(match self.settled(list)? {
-            Ok(Value::List(list)) => list.items().map(Added::Many),
-            Ok(_) => Err(EvalError::no_such_overload()),
-            Err(error) => Err(error),
-        })
     }
 
     /// Whether an element is wanted. A filter that fails makes the whole result fail.
