@@ -1,14 +1,16 @@
 //! Stored texts: the quick look into an object agrees with reading all of it.
 #![no_main]
 
+use std::sync::Arc;
+
 use libfuzzer_sys::fuzz_target;
 use meta::wire::json;
 use registry::{FieldPathSpec, FieldPaths, Object};
 use store::Revision;
 
 fuzz_target!(|stored: &[u8]| {
-    let paths =
-        FieldPaths(vec![FieldPathSpec { label: "spec.a".into(), path: vec!["spec".into(), "a".into()] }]);
+    let spec = FieldPathSpec { label: "spec.a".into(), path: vec!["spec".into(), "a".into()] };
+    let paths = Arc::new(FieldPaths(vec![spec.clone()]));
     let Some(object) = Object::new(stored, Revision(42), &paths.into()) else { return };
     let facts = (
         object.name(),
