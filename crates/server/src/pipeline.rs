@@ -283,7 +283,11 @@ fn resolve(catalog: &Catalog, info: &RequestInfo) -> Result<Arc<Resource>, Unkno
         || if group.builtin { Unknown::Status(Box::new(verbs::not_found())) } else { Unknown::Page };
     let found = catalog.resource(&target.group, &target.version, &target.resource).ok_or_else(not_found)?;
     // A resource of the cluster is not found below a namespace, nor one object of a namespace without it.
-    let in_namespace = !target.namespace.is_empty() && target.resource != "namespaces";
+    let is_namespace = target.resource == "namespaces" && target.group.is_empty();
+    if is_namespace && target.name_from_path && target.namespace != target.name {
+        return Err(not_found());
+    }
+    let in_namespace = !target.namespace.is_empty() && !is_namespace;
     // Without a namespace, objects in namespaces can only be read.
     let everywhere = !in_namespace && found.namespaced;
     let reads = matches!(info.verb, "list" | "watch");

@@ -59,6 +59,8 @@ pub struct WatchAnswer {
 struct View {
     resource: Arc<Resource>,
     namespace: Text,
+    /// The one object that an old-style path names; empty: all.
+    name: Text,
     selection: Selection,
     output: Output,
     form: Arc<str>,
@@ -92,6 +94,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let view = View {
         resource: call.resource.clone(),
         namespace: call.namespace().into(),
+        name: if call.target().name_from_path { call.name().into() } else { Text::default() },
         selection,
         output,
         form,
@@ -247,15 +250,16 @@ impl Stream for WatchAnswer {
 
 impl View {
     fn shows_entry(&self, entry: &registry::Entry) -> bool {
-        self.in_namespace(&entry.object) && self.selection.selects_entry(entry)
+        self.is_in_scope(&entry.object) && self.selection.selects_entry(entry)
     }
 
-    fn in_namespace(&self, object: &Object) -> bool {
-        self.namespace.is_empty() || self.namespace == object.namespace()
+    fn is_in_scope(&self, object: &Object) -> bool {
+        (self.namespace.is_empty() || self.namespace == object.namespace())
+            && (self.name.is_empty() || self.name == object.name())
     }
 
     fn shows(&self, object: &Arc<Object>) -> bool {
-        self.in_namespace(object) && self.selection.selects(object)
+        self.is_in_scope(object) && self.selection.selects(object)
     }
 
     /// The events that this watcher sees, joined.
