@@ -34,7 +34,7 @@ pub(crate) struct BackupFlags {
     #[arg(long, value_name = "DIR", default_value = "crest-data")]
     pub(crate) data_dir: PathBuf,
 
-    /// The kubeconfig that a running server is asked with [default: <data-dir>/admin.kubeconfig]
+    /// The kubeconfig that a running server is asked with [default: admin.kubeconfig in the data directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
@@ -81,11 +81,11 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "PORT", default_value_t = 6443)]
     pub(crate) secure_port: u16,
 
-    /// Where to write the kubeconfig of the administrator [default: <data-dir>/admin.kubeconfig]
+    /// Where to write the kubeconfig of the administrator [default: admin.kubeconfig in the data directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig_out: Option<PathBuf>,
 
-    /// Directory of the certificates that Crest makes and renews [default: <data-dir>/pki]
+    /// Directory of the certificates that Crest makes and renews [default: pki in the data directory]
     #[arg(long, value_name = "DIR", help_heading = "TLS")]
     pub(crate) cert_dir: Option<PathBuf>,
 
