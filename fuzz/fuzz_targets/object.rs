@@ -11,13 +11,14 @@ use store::Revision;
 fuzz_target!(|stored: &[u8]| {
     let spec = FieldPathSpec { label: "spec.a".into(), path: vec!["spec".into(), "a".into()] };
     let paths = Arc::new(FieldPaths(vec![spec.clone()]));
-    let Some(object) = Object::new(stored, Revision(42), &paths.into()) else { return };
+    let Some(object) = Object::new(stored, Revision(42), &paths) else { return };
     let facts = (
         object.name(),
         object.namespace(),
         object.uid(),
         object.api_version(),
         object.labels(),
+        object.field_is(&spec, "1"),
     );
     let _ = (facts, object.metadata(), object.body_without_type(), object.with_api_version("v2"));
     let _ = object.at_revision(Revision(43));

@@ -44,12 +44,12 @@ fn measure(mut work: impl FnMut()) -> f64 {
     let rounds = (0..ROUNDS).map(|_| {
         let started = cpu_time();
         let mut runs = 0_u32;
-        while cpu_time() - started < ROUND {
+        while cpu_time().saturating_sub(started) < ROUND {
             // The clock is read rarely, because some rules take no longer than that.
             (0..64).for_each(|_| work());
             runs += 64;
         }
-        (cpu_time() - started).as_secs_f64() * 1e9 / f64::from(runs)
+        cpu_time().saturating_sub(started).as_secs_f64() * 1e9 / f64::from(runs)
     });
     rounds.fold(f64::INFINITY, f64::min)
 }
