@@ -9,6 +9,7 @@ use schema::apply::{ReplicasPath, ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
 use schema::scale::ScalePaths;
+use schema::structural::Facts;
 
 use super::builtin::CLEANUP_FINALIZER;
 use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
@@ -65,7 +66,9 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
     );
     let kin = Kin { versions: &versions, replicas: &replicas, cache: &cache };
     // A definition that never changed, in one version, has shaped all its objects itself.
-    let unchanged = compiled.len() == 1 && meta::Meta::of(definition).generation() == 1;
+    let unchanged = compiled.len() == 1
+        && meta::Meta::of(definition).generation() == 1
+        && !compiled.iter().any(Compiled::drops_defaults);
     let served = compiled.iter().filter(|version| flag(version.written, "served"));
     let describe = |version| {
         let reads = if unchanged {
@@ -100,6 +103,13 @@ struct Kin<'a> {
 }
 
 impl Compiled<'_> {
+    /// A create drops the status with its defaults; a read brings these back.
+    fn drops_defaults(&self) -> bool {
+        let status = self.written.at(&["subresources", "status"]).is_some();
+        let schema = self.schema.as_ref().and_then(|schema| schema.root.property("status"));
+        status && schema.is_some_and(|schema| schema.facts.has(Facts::DEFAULTS))
+    }
+
     fn scale(&self) -> Option<ScalePaths> {
         self.written.at(&["subresources", "scale"]).map(ScalePaths::of)
     }

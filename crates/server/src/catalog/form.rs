@@ -305,7 +305,8 @@ impl Form {
         Ok(object)
     }
 
-    fn default(&self, object: &mut Value) {
+    /// Fills in what the kind fills in.
+    pub fn default(&self, object: &mut Value) {
         match self {
             Form::Builtin(form) => form.default(object),
             Form::Custom(form) => {
@@ -633,16 +634,17 @@ fn shape_stored(
 ) -> Option<Object> {
     let stored = json::parse(object.bytes()).ok()?.value;
     let mut shown = stored.clone();
-    let apply = |value: &mut Value, version: &str| {
-        let schema = schemas.iter().find(|(candidate, _)| candidate == version)?.1.as_ref()?;
-        // What is malformed in storage is dropped, so this does not fail.
-        let _ = schema.shape(value, Malformed::Drop, None);
-        schema.default(value);
-        Some(())
-    };
-    apply(&mut shown, object.api_version());
-    if object.api_version() != api_version {
-        apply(&mut shown, api_version);
+    let schema_of = |version: &str| schemas.iter().find(|(candidate, _)| candidate == version)?.1.as_ref();
+    // What is malformed in storage is dropped, so shaping does not fail.
+    if let Some(schema) = schema_of(object.api_version()) {
+        let _ = schema.shape(&mut shown, Malformed::Drop, None);
+        schema.default(&mut shown);
+    }
+    // Another version takes fields away, but its defaults are for what is written in it.
+    if object.api_version() != api_version
+        && let Some(schema) = schema_of(api_version)
+    {
+        let _ = schema.shape(&mut shown, Malformed::Drop, None);
     }
     if shown == stored {
         return None;

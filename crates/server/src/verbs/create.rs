@@ -100,6 +100,7 @@ async fn store(
         if call.live_at(&key).await?.is_some() {
             return Err(taken(&object));
         }
+        call.resource.form.default(&mut object);
         return Ok(Answer::Value { code, value: object, output });
     }
     let written = call.server.registry.create(&call.resource.cache, &key, call.encoded(&mut object)).await;
