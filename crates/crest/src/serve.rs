@@ -46,7 +46,6 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
         max_mutating_requests_inflight: flags.max_mutating_requests_inflight,
         shutdown_grace: flags.shutdown_grace,
         event_ttl: flags.event_ttl,
-        anonymous_auth: flags.anonymous_auth,
         ..Config::default()
     };
     let authenticator = authenticator(&flags)?;

@@ -18,7 +18,6 @@ pub struct Config {
     /// How long a stopping server waits for requests under way.
     pub shutdown_grace: Duration,
     pub event_ttl: Duration,
-    pub anonymous_auth: bool,
 }
 
 impl Default for Config {
@@ -31,7 +30,6 @@ impl Default for Config {
             max_connections: 16_384,
             shutdown_grace: Duration::from_secs(30),
             event_ttl: crate::catalog::builtin::EVENT_TTL,
-            anonymous_auth: true,
         }
     }
 }

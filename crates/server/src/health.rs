@@ -56,12 +56,16 @@ fn split(path: &str) -> Option<(&'static str, Option<&str>)> {
 
 async fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
     let stopping = *server.stopping.borrow();
-    let store_works = server.registry.store().current().await.is_ok();
+    let store = server.registry.store();
+    let store_works = store.current().await.is_ok() && store.stats().writable;
     let failing = |fails: bool, why: &'static str| fails.then_some(why);
     let mut checks = vec![
         Check { name: "ping", failure: None },
         Check { name: "log", failure: None },
-        Check { name: "etcd", failure: failing(!store_works, "the store does not answer") },
+        Check {
+            name: "etcd",
+            failure: failing(!store_works, "the store does not answer or takes no writes"),
+        },
     ];
     if endpoint != "livez" {
         let waiting = !*server.ready.borrow();

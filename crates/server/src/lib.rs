@@ -53,6 +53,8 @@ pub struct Server {
     /// True once everything that start-up promises is there.
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) address: std::sync::OnceLock<String>,
+    /// What the loops wait for finalizers of, so that each is waited for once.
+    pub(crate) held: parking_lot::Mutex<std::collections::HashSet<String>>,
 }
 
 impl Server {
@@ -76,6 +78,7 @@ impl Server {
             stopping: watch::Sender::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),
+            held: parking_lot::Mutex::default(),
         }))
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use meta::{Map, Text, Value};
 use registry::{Cache, Change, Object};
 
-use super::{delete_all, follow, remove, tree, write};
+use super::{Again, delete_all, follow, look_again, next_change, remove, tree, write};
 use crate::Server;
 use crate::catalog::builtin::CLEANUP_FINALIZER;
 use crate::catalog::definition::{self, text};
@@ -189,15 +189,20 @@ async fn clean_up(
     let before = value.clone();
     let now = meta::time::format(server.env.now());
     let condition = |reason, message| Condition { kind: "Terminating", status: "True", reason, message };
-    let left =
-        if conditions::is_true(&value, "Established") { delete_objects(server, &value).await? } else { 0 };
+    let objects = objects_of(server, &value).filter(|_| conditions::is_true(&value, "Established"));
+    let changed: Vec<_> = objects.iter().map(|objects| next_change(objects)).collect();
+    let left = match &objects {
+        Some(objects) => delete_all(server, objects, "").await?,
+        None => 0,
+    };
     if left > 0 {
         let progress = condition("InstanceDeletionInProgress", "CustomResource deletion is in progress");
         if conditions::set(&mut value, &progress, &now) {
             own_status(server, &before, &mut value);
             write(server, cache, object, &value).await?;
         }
-        watch_objects(server.clone(), cache.clone(), object.name().into(), &value);
+        let again = clean_up_again(server.clone(), cache.clone(), object.name().into());
+        look_again(server, format!("definition {}", object.name()), changed, again);
         return Ok(());
     }
     let metadata = metadata_mut(&mut value);
@@ -218,13 +223,6 @@ async fn clean_up(
     Ok(())
 }
 
-async fn delete_objects(server: &Server, definition: &Value) -> Result<usize, registry::Error> {
-    match objects_of(server, definition) {
-        Some(cache) => delete_all(server, &cache, "").await,
-        None => Ok(0),
-    }
-}
-
 fn objects_of(server: &Server, definition: &Value) -> Option<Arc<Cache>> {
     let (group, plural) =
         (text(definition, &["spec", "group"]), text(definition, &["spec", "names", "plural"]));
@@ -232,22 +230,15 @@ fn objects_of(server: &Server, definition: &Value) -> Option<Arc<Cache>> {
     catalog.any_version(group, plural).map(|resource| resource.cache.clone())
 }
 
-/// Finalizers hold some objects: looks again when one of them changes.
-fn watch_objects(server: Arc<Server>, definitions: Arc<Cache>, name: Text, definition: &Value) {
-    let Some(cache) = objects_of(&server, definition) else { return };
-    let changed = cache.changed();
-    tokio::spawn(async move {
-        let mut stopping = server.stopping.subscribe();
-        tokio::select! {
-            () = changed => {}
-            _ = stopping.wait_for(|stopping| *stopping) => return,
+/// Cleans up after a definition that is still being deleted.
+fn clean_up_again(server: Arc<Server>, definitions: Arc<Cache>, name: Text) -> Again {
+    Box::pin(async move {
+        let Some(current) = definitions.get(&name).filter(|current| current.deleting) else { return Ok(()) };
+        match tree(&current) {
+            Some(value) => clean_up(&server, &definitions, &current, value).await,
+            None => Ok(()),
         }
-        let Some(current) = definitions.get(&name).filter(|current| current.deleting) else { return };
-        let Some(value) = tree(&current) else { return };
-        if let Err(error) = Box::pin(clean_up(&server, &definitions, &current, value)).await {
-            tracing::warn!(%error, name = name.as_str(), "a deleted definition could not be cleaned up");
-        }
-    });
+    })
 }
 
 impl Keeper {

@@ -9,12 +9,15 @@ mod namespaces;
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::select_all;
 use meta::Value;
 use registry::{At, Cache, NewObject, Object, Objects, Start, Watcher};
+use tokio::sync::futures::OwnedNotified;
 use tokio::task::JoinSet;
 
 use crate::Server;
@@ -62,6 +65,38 @@ async fn follow(server: &Arc<Server>, cache: &Arc<Cache>) -> Result<(Watcher, Ob
     let (watcher, state) =
         Watcher::open(server.registry.clone(), cache.clone(), Start::State(At::Fresh)).await?;
     Ok((watcher, state.map(|(objects, _)| objects).unwrap_or_default()))
+}
+
+/// A change that is waited for.
+type Changed = Pin<Box<OwnedNotified>>;
+
+/// The next change of a cache. Taken before looking, so that none falls between the look and the wait.
+fn next_change(cache: &Cache) -> Changed {
+    Box::pin(cache.changed())
+}
+
+/// Another turn of what started the wait. Boxed, since it may come to wait again.
+type Again = Pin<Box<dyn Future<Output = Result<(), registry::Error>> + Send>>;
+
+/// Finalizers hold something: does `again` after one of these changes.
+///
+/// Bound: one task for each `what`, however often it is looked at meanwhile.
+fn look_again(server: &Arc<Server>, what: String, changes: Vec<Changed>, again: Again) {
+    if !server.held.lock().insert(what.clone()) {
+        return;
+    }
+    let server = server.clone();
+    tokio::spawn(async move {
+        let mut stopping = server.stopping.subscribe();
+        tokio::select! {
+            _ = select_all(changes) => {}
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+        }
+        server.held.lock().remove(&what);
+        if let Err(error) = again.await {
+            tracing::warn!(%error, what, "something deleted could not be cleaned up");
+        }
+    });
 }
 
 /// A stored object as a tree.

@@ -9,7 +9,7 @@ use meta::{Text, Value};
 use registry::{Cache, Object};
 use store::Revision;
 
-use super::{delete_all, follow, remove, tree, write};
+use super::{Again, delete_all, follow, look_again, next_change, remove, tree, write};
 use crate::Server;
 use crate::catalog::builtin::NAMESPACE_FINALIZER;
 use crate::conditions::{self, Condition};
@@ -42,10 +42,12 @@ async fn empty(server: &Arc<Server>, cache: &Arc<Cache>, namespace: &Object) -> 
     }
     let catalog = server.catalog.load_full();
     let mut held = Vec::new();
-    let mut remaining = Vec::new();
+    let (mut remaining, mut changes) = (Vec::new(), Vec::new());
     for resource in catalog.resources().filter(|resource| resource.namespaced) {
+        let change = next_change(&resource.cache);
         let left = delete_all(server, &resource.cache, namespace.name()).await?;
         if left > 0 {
+            changes.push(change);
             held.push(resource.cache.clone());
             let (plural, group) = (&resource.names.plural, &resource.group);
             remaining.push(format!("{plural}.{group} has {left} resource instances"));
@@ -56,7 +58,8 @@ async fn empty(server: &Arc<Server>, cache: &Arc<Cache>, namespace: &Object) -> 
         if tell(server, &mut value, &remaining, &finalizers) {
             write(server, cache, namespace, &value).await?;
         }
-        look_again(server.clone(), cache.clone(), namespace.name().into(), &held);
+        let again = empty_again(server.clone(), cache.clone(), namespace.name().into());
+        look_again(server, format!("namespace {}", namespace.name()), changes, again);
         return Ok(());
     }
     if let Some(Value::Object(spec)) = value.get_mut("spec")
@@ -135,18 +138,12 @@ fn tell(
     changed
 }
 
-/// Waits for a change of one of the resources that still have objects in the namespace.
-fn look_again(server: Arc<Server>, cache: Arc<Cache>, name: Text, held: &[Arc<Cache>]) {
-    let changes: Vec<_> = held.iter().map(|cache| Box::pin(cache.changed())).collect();
-    tokio::spawn(async move {
-        let mut stopping = server.stopping.subscribe();
-        tokio::select! {
-            _ = futures_util::future::select_all(changes) => {}
-            _ = stopping.wait_for(|stopping| *stopping) => return,
+/// Empties a namespace that is still being deleted.
+fn empty_again(server: Arc<Server>, cache: Arc<Cache>, name: Text) -> Again {
+    Box::pin(async move {
+        match cache.get(&name).filter(|current| current.deleting) {
+            Some(current) => empty(&server, &cache, &current).await,
+            None => Ok(()),
         }
-        let Some(current) = cache.get(&name).filter(|current| current.deleting) else { return };
-        if let Err(error) = Box::pin(empty(&server, &cache, &current)).await {
-            tracing::warn!(%error, name = name.as_str(), "a deleted namespace could not be emptied");
-        }
-    });
+    })
 }
