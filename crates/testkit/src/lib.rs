@@ -2,7 +2,8 @@
 //!
 //! [`Crest`] starts the program on a free port with a folder of its own, waits until it says that it serves,
 //! and leaves nothing behind: no process, no file. [`Client`] speaks to it over HTTP/2 or HTTP/1.1 and shows
-//! what was really on the wire; [`Tool`] runs kubectl and helm against it.
+//! what was really on the wire; [`Tool`] runs kubectl and helm against it; [`Webhook`] is a
+//! webhook for it to call.
 //!
 //! Nothing here sleeps to wait for a state. What has not happened within [`PATIENCE`] fails the test.
 
@@ -12,6 +13,7 @@ mod process;
 mod steady;
 mod tool;
 mod watch;
+mod webhook;
 
 use std::future::Future;
 use std::time::Duration;
@@ -22,6 +24,7 @@ pub use process::Ended;
 pub use steady::steady;
 pub use tool::{Ran, Tool};
 pub use watch::{Event, Watch, revision};
+pub use webhook::{Asked, Reply, Webhook};
 
 /// Bound: how long a test waits for something that is about to happen. Generous: build machines are busy.
 pub const PATIENCE: Duration = Duration::from_mins(1);
