@@ -32,6 +32,8 @@ use crate::{documents, health};
 
 /// What a connection knows of its peer.
 pub(crate) struct Peer {
+    /// Tells connections apart.
+    pub connection: u64,
     pub certificate: Option<PeerCertificate>,
 }
 
@@ -154,6 +156,7 @@ async fn serve(
     let call = Call {
         server: server.clone(),
         resource: resource.clone(),
+        connection: peer.connection,
         info,
         permitted,
         headers,
