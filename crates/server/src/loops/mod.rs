@@ -36,7 +36,7 @@ pub(crate) async fn start(server: &Arc<Server>, tasks: &mut JoinSet<()>) -> Resu
     let (one, two, three) = (server.clone(), server.clone(), server.clone());
     tasks.spawn(async move { keep_running("definitions", &one, definitions::run).await });
     tasks.spawn(async move {
-        keep_running("namespaces", &two, |server| while_leading(server, namespaces::run)).await
+        keep_running("namespaces", &two, |server| while_leading(server, namespaces::run)).await;
     });
     if server.leadership.is_shared() {
         tasks.spawn(async move {

@@ -162,7 +162,7 @@ fn real_time(history: &History, timeline: &Timeline<'_>, effects: &Effects, wron
                 match effects.get(&number).copied().or_else(|| place(operation, timeline, from)) {
                     Some(at) => floor = floor.max(at),
                     None => {
-                        wrong.push(format!("no state since revision {from} fits this answer: {operation:?}"))
+                        wrong.push(format!("no state since revision {from} fits this answer: {operation:?}"));
                     }
                 }
             }
@@ -196,12 +196,11 @@ fn summary(history: &History, effects: &Effects) -> Summary {
         let writes = !matches!(operation.action, Action::Get | Action::List);
         match operation.outcome {
             Outcome::Written(_) | Outcome::Deleted => summary.acknowledged += 1,
-            Outcome::Failed => summary.failed += 1,
             Outcome::Unknown if writes => {
                 summary.unknown += 1;
                 summary.happened += usize::from(effects.contains_key(&number));
             }
-            Outcome::Unknown => summary.failed += 1,
+            Outcome::Unknown | Outcome::Failed => summary.failed += 1,
             _ => summary.observed += 1,
         }
     }

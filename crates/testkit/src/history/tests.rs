@@ -272,8 +272,8 @@ fn a_stale_read_is_caught() {
         let at = pick(history, dice, acknowledged)?;
         let write = history.operations[at].clone();
         let Outcome::Written(revision) = write.outcome else { return None };
-        let same = history.changes.iter().filter(|change| change.key == write.key);
-        let before = same.filter(|change| change.revision < revision).next_back()?;
+        let mut same = history.changes.iter().filter(|change| change.key == write.key);
+        let before = same.rfind(|change| change.revision < revision)?;
         let seen = (before.kind != Kind::Deleted)
             .then(|| Version { revision: before.revision, value: before.value.clone() });
         let fits = |operation: &Operation| {
