@@ -36,11 +36,11 @@ use tokio::{
     task::JoinHandle,
 };
 
+use self::{client::Client, counters::Counters, lease::Leases, link::Link, shared_question::SharedQuestion};
 pub use self::{
     endpoint::{Access, AccessError, User},
     keyspace::Keyspace,
 };
-use self::{client::Client, counters::Counters, lease::Leases, link::Link, shared_question::SharedQuestion};
 use crate::{
     BoxFuture, Committed, Error, KeyRange, Observer, Range, RangeResult, Result, Revision, Stats, Store, Txn,
     Watch,
@@ -81,9 +81,8 @@ impl EtcdStore {
         let first = usize::try_from(RandomState::new().build_hasher().finish() >> 1).unwrap_or(0);
         let client = || Arc::new(Client::new(Link::new(options.access.clone(), endpoints.clone(), first)));
         let (calls, watches) = (client(), client());
-        let compactor = options
-            .compaction_interval
-            .map(|interval| tokio::spawn(compactor::run(calls.clone(), interval)));
+        let compactor =
+            options.compaction_interval.map(|interval| tokio::spawn(compactor::run(calls.clone(), interval)));
         Ok(EtcdStore {
             client: calls,
             watches,

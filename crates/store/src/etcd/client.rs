@@ -67,10 +67,7 @@ impl Client {
         self.link.live().await
     }
 
-    pub(super) async fn range(
-        &self,
-        request: &proto::RangeRequest,
-    ) -> Result<proto::RangeResponse, Failure> {
+    pub(super) async fn range(&self, request: &proto::RangeRequest) -> Result<proto::RangeResponse, Failure> {
         self.call("etcdserverpb.KV/Range", request, Repeat::Freely, READ_PATIENCE).await
     }
 
@@ -165,7 +162,9 @@ mod tests {
     fn a_read_is_repeated_unless_the_answer_would_be_the_same() {
         assert!(Repeat::Freely.allows(&Failure::TimedOut));
         assert!(Repeat::Freely.allows(&status(14, "etcdserver: request timed out")));
-        assert!(!Repeat::Freely.allows(&status(11, "etcdserver: mvcc: required revision has been compacted")));
+        assert!(
+            !Repeat::Freely.allows(&status(11, "etcdserver: mvcc: required revision has been compacted"))
+        );
         assert!(!Repeat::Freely.allows(&status(7, "etcdserver: permission denied")));
     }
 }

@@ -68,9 +68,7 @@ impl EtcdStore {
                 Write::Put { value, expires_in, .. } => {
                     let lease = match expires_in {
                         None => 0,
-                        Some(time) => {
-                            self.leases.of(&self.client, *time).await.map_err(translate::error)?
-                        }
+                        Some(time) => self.leases.of(&self.client, *time).await.map_err(translate::error)?,
                     };
                     proto::Op::Put(proto::PutRequest { key, value: value.clone(), lease, prev_kv: true })
                 }

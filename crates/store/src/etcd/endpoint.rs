@@ -1,6 +1,10 @@
 //! Where etcd's members are, and how to be believed by them.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rustls::{
     ClientConfig, RootCertStore,
@@ -115,8 +119,9 @@ fn parse(text: &str) -> Result<Endpoint, AccessError> {
     // As the reference's client does, an endpoint without a scheme is taken to be plain.
     let secure = match uri.scheme_str() {
         Some("https") => true,
-        Some("http") | None => false,
-        Some(_) => return Err(wrong()),
+        Some("http") => false,
+        None if authority.port_u16().is_some() => false,
+        _ => return Err(wrong()),
     };
     if !matches!(uri.path(), "" | "/") || uri.query().is_some() || authority.as_str().contains('@') {
         return Err(wrong());
@@ -124,10 +129,7 @@ fn parse(text: &str) -> Result<Endpoint, AccessError> {
     let port = authority.port_u16().unwrap_or(DEFAULT_PORT);
     let host = authority.host();
     let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    let tls_name = match secure {
-        true => Some(ServerName::try_from(bare).map_err(|_| wrong())?),
-        false => None,
-    };
+    let tls_name = if secure { Some(ServerName::try_from(bare).map_err(|_| wrong())?) } else { None };
     let scheme = if secure { "https" } else { "http" };
     let address = format!("{host}:{port}");
     Ok(Endpoint { base: format!("{scheme}://{address}"), address, tls_name })
@@ -135,7 +137,7 @@ fn parse(text: &str) -> Result<Endpoint, AccessError> {
 
 const DEFAULT_PORT: u16 = 2379;
 
-fn certificates(path: &PathBuf) -> Result<Vec<CertificateDer<'static>>, AccessError> {
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, AccessError> {
     let pem = read(path)?;
     let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
     let certificates = certificates.map_err(|error| file_error(path, &error))?;
@@ -145,11 +147,11 @@ fn certificates(path: &PathBuf) -> Result<Vec<CertificateDer<'static>>, AccessEr
     Ok(certificates)
 }
 
-fn read(path: &PathBuf) -> Result<Vec<u8>, AccessError> {
+fn read(path: &Path) -> Result<Vec<u8>, AccessError> {
     fs::read(path).map_err(|error| file_error(path, &error))
 }
 
-fn file_error(path: &PathBuf, fault: &dyn std::fmt::Display) -> AccessError {
+fn file_error(path: &Path, fault: &dyn std::fmt::Display) -> AccessError {
     AccessError::File { path: path.display().to_string(), fault: fault.to_string() }
 }
 

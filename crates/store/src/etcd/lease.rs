@@ -2,7 +2,7 @@
 //!
 //! A lease lives a little longer than the first key that takes it, so that the keys of the next moments can take
 //! the same one. Nothing expires early; a key may stay for a twentieth longer, at most a minute, as in the
-//! reference (apiserver/pkg/storage/etcd3/lease_manager.go, v1.36).
+//! reference (`apiserver/pkg/storage/etcd3/lease_manager.go`, v1.36).
 
 use std::time::Duration;
 

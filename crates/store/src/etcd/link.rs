@@ -93,6 +93,11 @@ impl Link {
             return Ok(live.clone());
         }
         *current = None;
+        let live = Box::pin(self.connect_to_any()).await?;
+        Ok(current.insert(Arc::new(live)).clone())
+    }
+
+    async fn connect_to_any(&self) -> Result<Live, Failure> {
         let first = self.next.load(Ordering::Relaxed);
         let mut failure = Failure::NotSent("no endpoint".to_owned());
         for offset in 0..self.endpoints.len() {
@@ -102,7 +107,7 @@ impl Link {
                 Ok(live) => {
                     self.next.store(number, Ordering::Relaxed);
                     tracing::debug!(endpoint = live.base, version = ?live.version, "connected to etcd");
-                    return Ok(current.insert(Arc::new(live)).clone());
+                    return Ok(live);
                 }
                 Err(error) => {
                     let endpoint = &self.endpoints[number].base;
@@ -113,7 +118,9 @@ impl Link {
         }
         // Nothing but the questions of `connect` was ever sent.
         Err(match failure {
-            Failure::Status { .. } | Failure::NotSent(_) => failure,
+            // A user that etcd does not know stays unknown.
+            Failure::Status { code: code::INVALID_ARGUMENT | code::UNAUTHENTICATED, .. }
+            | Failure::NotSent(_) => failure,
             other => Failure::NotSent(other.to_string()),
         })
     }
@@ -169,8 +176,7 @@ impl Link {
 
     async fn log_in(&self, live: &Live) -> Result<Option<HeaderValue>, Failure> {
         let Some(user) = &self.access.user else { return Ok(None) };
-        let request =
-            proto::AuthenticateRequest { name: user.name.clone(), password: user.password.clone() };
+        let request = proto::AuthenticateRequest { name: user.name.clone(), password: user.password.clone() };
         let answer: Result<proto::AuthenticateResponse, _> =
             live.call("etcdserverpb.Auth/Authenticate", &request, CONNECT_TIMEOUT).await;
         match answer {

@@ -32,8 +32,7 @@ impl EtcdStore {
         let limit = if range.limit == 0 { usize::MAX } else { range.limit };
         let mut page = FIRST_PAGE;
         let mut at = range.at;
-        let mut result =
-            RangeResult { kvs: Vec::new(), more: false, count: 0, revision: Revision::ZERO };
+        let mut result = RangeResult { kvs: Vec::new(), more: false, count: 0, revision: Revision::ZERO };
         loop {
             let wanted = page.min(limit - result.kvs.len());
             let request = proto::RangeRequest {

@@ -192,14 +192,7 @@ struct Assembly {
 
 impl Assembly {
     fn new(keys: KeyRange, keyspace: Keyspace, after: Revision, widened: bool) -> Self {
-        Assembly {
-            keys,
-            keyspace,
-            seen: after,
-            widened,
-            fragments: Vec::new(),
-            ready: VecDeque::new(),
-        }
+        Assembly { keys, keyspace, seen: after, widened, fragments: Vec::new(), ready: VecDeque::new() }
     }
 
     fn take(&mut self, response: proto::WatchResponse) -> Result<()> {
@@ -223,7 +216,8 @@ impl Assembly {
                 _ => Err(Error::Corrupt("etcd sends one revision without end".into())),
             };
         }
-        for batch in std::mem::take(&mut self.fragments).chunk_by(|one, next| revision(one) == revision(next)) {
+        for batch in std::mem::take(&mut self.fragments).chunk_by(|one, next| revision(one) == revision(next))
+        {
             self.batch(batch)?;
         }
         Ok(())
