@@ -35,6 +35,7 @@ use tokio::sync::watch;
 pub use config::Config;
 pub use env::{Env, SharedEnv, SystemEnv};
 pub use listen::{Bound, ListenError, Security, bind};
+pub use registry::KEY_ROOT;
 
 use catalog::Catalog;
 use verbs::Call;
