@@ -176,7 +176,7 @@ async fn serve(
 /// How long the request may take: what the client says, if it asks for less than it would get. Watches have
 /// a parameter of their own.
 ///
-/// Upstream: apiserver/pkg/endpoints/filters/request_deadline.go, v1.36.
+/// Upstream: `apiserver/pkg/endpoints/filters/request_deadline.go`, v1.36.
 fn deadline(server: &Server, info: &RequestInfo) -> Result<Option<Duration>, Status> {
     if matches!(info.verb, "watch" | "proxy") {
         return Ok(None);

@@ -31,7 +31,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
 
 /// The version that a client wants to read at; 0 where it does not matter.
 ///
-/// Upstream: apiserver/pkg/storage/api_object_versioner.go, v1.36 — an error that nobody translates.
+/// Upstream: `apiserver/pkg/storage/api_object_versioner.go`, v1.36 — an error that nobody translates.
 pub(super) fn read_version(text: &str) -> Result<u64, Status> {
     if text.is_empty() {
         return Ok(0);

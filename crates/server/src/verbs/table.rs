@@ -53,7 +53,7 @@ pub fn of_value(resource: &Resource, object: &Value, options: &TableOptions, now
     match options.include {
         Include::None | Include::Unknown(_) => text.extend_from_slice(b"null"),
         Include::Metadata => {
-            let metadata = object.get("metadata").map(json::to_vec).unwrap_or_else(|| b"{}".to_vec());
+            let metadata = object.get("metadata").map_or_else(|| b"{}".to_vec(), json::to_vec);
             push_metadata(&metadata, options.version, &mut text);
         }
         Include::Object => json::encode(object, &mut text),

@@ -213,8 +213,9 @@ impl WatchAnswer {
         }
         loop {
             ready!(self.poll_ring(cx));
-            if let Some(chunk) = self.on_timer() {
-                return Poll::Ready(chunk);
+            let bookmark = self.on_timer();
+            if self.ended || bookmark.is_some() {
+                return Poll::Ready(bookmark);
             }
         }
     }
@@ -273,12 +274,12 @@ impl WatchAnswer {
         (!text.is_empty()).then(|| text.freeze())
     }
 
-    /// A bookmark is due, or the end (`Some(None)`). `None`: there is nothing to say.
-    fn on_timer(&mut self) -> Option<Option<Bytes>> {
+    /// A bookmark is due, or the end. Nothing is said where a bookmark would say nothing.
+    fn on_timer(&mut self) -> Option<Bytes> {
         let now = Instant::now();
         if now >= self.deadline {
             self.ended = true;
-            return Some(None);
+            return None;
         }
         self.armed = None;
         self.timer.as_mut().reset(next_ring(now, self.deadline, self.bookmarks));
@@ -289,7 +290,7 @@ impl WatchAnswer {
         let mut text = BytesMut::new();
         self.view.push_frame(&self.view.bookmark(seen, false), &mut text);
         self.view.hide_headers();
-        Some(Some(text.freeze()))
+        Some(text.freeze())
     }
 }
 

@@ -50,13 +50,12 @@ fn put_zero(id: TypeId, number: u32, out: &mut Vec<u8>) {
     match &id.get().shape {
         Shape::Bool | Shape::Int32 | Shape::Int64 => put_int(out, number, 0),
         Shape::Float => put_double(out, number, 0.0),
-        Shape::String => put_bytes(out, number, b""),
+        Shape::String | Shape::Time | Shape::MicroTime | Shape::Raw => put_bytes(out, number, b""),
         Shape::Struct(strukt) => {
             put_message(out, number, |out| level(strukt, &Map::new(), &mut Vec::new(), out));
         }
         Shape::IntOrString => put(id, number, &Value::Int(0), out),
         Shape::Quantity => put(id, number, &Value::from("0"), out),
-        Shape::Time | Shape::MicroTime | Shape::Raw => put_bytes(out, number, b""),
         Shape::Bytes
         | Shape::List(_)
         | Shape::Map(_)
