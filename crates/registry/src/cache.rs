@@ -9,13 +9,13 @@
 //! A cache is cold until somebody asks for its resource; a definition that nobody uses costs nothing.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use imbl::OrdMap;
 use meta::Text;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use store::Revision;
 use tokio::sync::Notify;
 
@@ -25,6 +25,8 @@ use crate::object::{FieldPaths, Object};
 const RING_EVENTS: usize = 8192;
 /// Bound: bytes of replaced and removed objects that the ring of one resource keeps alive.
 const RING_BYTES: usize = 4 << 20;
+/// Bound: the newest changes whose encoded forms are kept for all watchers. Those who follow are within a few.
+const RING_FRAMES: usize = 256;
 /// Bound: older states kept for lists that are read page by page.
 const PAGING_SNAPSHOTS: usize = 8;
 
@@ -72,28 +74,38 @@ pub struct FrameKey {
     pub form: Arc<str>,
 }
 
-/// Encoded events. Nearly always there is one form, which needs no lock.
+/// Encoded events. Nearly always there is one form, read by all and written once.
 #[derive(Debug, Default)]
 struct Frames {
-    first: OnceLock<(FrameKey, Bytes)>,
-    others: Mutex<Vec<(FrameKey, Bytes)>>,
+    made: RwLock<Vec<(FrameKey, Bytes)>>,
+    /// So many changes came since that hardly anybody asks any more: nothing is kept.
+    old: AtomicBool,
 }
 
 impl Frames {
     fn get(&self, key: &FrameKey, encode: impl FnOnce() -> Bytes) -> Bytes {
-        let mut encode = Some(encode);
-        let mut make = || encode.take().map_or_else(Bytes::new, |encode| encode());
-        let (first_key, first) = self.first.get_or_init(|| (key.clone(), make()));
-        if first_key == key {
-            return first.clone();
+        let find = |made: &[(FrameKey, Bytes)]| {
+            made.iter().find(|(known, _)| known == key).map(|(_, frame)| frame.clone())
+        };
+        if let Some(frame) = find(&self.made.read()) {
+            return frame;
         }
-        let mut others = self.others.lock();
-        if let Some((_, frame)) = others.iter().find(|(other, _)| other == key) {
-            return frame.clone();
+        let mut made = self.made.write();
+        if let Some(frame) = find(&made) {
+            return frame; // made while this one waited
         }
-        let frame = make();
-        others.push((key.clone(), frame.clone()));
+        let frame = encode();
+        if !self.old.load(Ordering::Relaxed) {
+            made.reserve_exact(1);
+            made.push((key.clone(), frame.clone()));
+        }
         frame
+    }
+
+    /// Lets go what was encoded: who comes so late encodes for itself.
+    fn retire(&self) {
+        self.old.store(true, Ordering::Relaxed);
+        *self.made.write() = Vec::new();
     }
 }
 
@@ -403,6 +415,9 @@ impl State {
     fn push(&mut self, event: Arc<Event>) {
         self.ring_bytes += kept_alive_by(&event);
         self.ring.push_back(event);
+        if let Some(old) = self.ring.len().checked_sub(RING_FRAMES + 1).and_then(|at| self.ring.get(at)) {
+            old.frames.retire();
+        }
         while self.ring.len() > RING_EVENTS || self.ring_bytes > RING_BYTES {
             let Some(oldest) = self.ring.pop_front() else { return };
             self.ring_bytes -= kept_alive_by(&oldest);
