@@ -31,6 +31,8 @@ use crate::{documents, health};
 
 /// What a connection knows of its peer.
 pub(crate) struct Peer {
+    /// Tells connections apart.
+    pub connection: u64,
     pub certificate: Option<PeerCertificate>,
 }
 
@@ -145,6 +147,7 @@ async fn serve(
     let call = Call {
         server: server.clone(),
         resource: resource.clone(),
+        connection: peer.connection,
         info,
         permitted,
         headers,

@@ -41,6 +41,8 @@ const FUTURE_VERSION_WAIT: std::time::Duration = std::time::Duration::from_secs(
 pub struct Call {
     pub server: Arc<Server>,
     pub resource: Arc<Resource>,
+    /// Tells connections apart.
+    pub connection: u64,
     pub info: RequestInfo,
     pub permitted: Permitted,
     pub headers: Headers,

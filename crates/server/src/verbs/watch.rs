@@ -6,15 +6,16 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use meta::status::Status;
 use meta::{Map, Text, Value, wire::json};
-use registry::{At, Change, Event, FrameKey, Object, Start, Watcher};
+use registry::{At, Change, Event, Object, Start, Watcher};
 use store::Revision;
+use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
 use super::options::ListOptions;
@@ -49,6 +50,9 @@ pub struct WatchAnswer {
     /// Rings when the next bookmark is due, or the end.
     timer: Pin<Box<Sleep>>,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
+    stopping: watch::Receiver<bool>,
+    /// Whom `timer` and `stopped` wake: they need not be asked at every event.
+    armed: Option<Waker>,
     ended: bool,
     /// Sent first and alone: what is wrong with the watch.
     failure: Option<Status>,
@@ -113,17 +117,20 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let end_of_initial =
         revision.filter(|_| options.send_initial_events == Some(true) && options.allow_bookmarks);
     let deadline = now + timeout(&options, &view.env);
-    let mut stopping = call.server.stopping.subscribe();
+    let stopping = call.server.stopping.subscribe();
+    let mut stopped = stopping.clone();
     Ok(Answer::Watch(Box::new(WatchAnswer {
-        watcher,
+        watcher: watcher.in_lane(call.connection),
         initial: initial.into_iter(),
         end_of_initial,
         deadline,
         bookmarks: options.allow_bookmarks,
         timer: Box::pin(tokio::time::sleep_until(next_ring(now, deadline, options.allow_bookmarks))),
         stopped: Box::pin(async move {
-            let _ = stopping.wait_for(|stopping| *stopping).await; // or the server is gone altogether
+            let _ = stopped.wait_for(|stopping| *stopping).await; // or the server is gone altogether
         }),
+        stopping,
+        armed: None,
         ended: false,
         failure,
         _counted: call.server.metrics.watch_opened(),
@@ -183,12 +190,24 @@ impl WatchAnswer {
                 }
             }
         }
-        if self.stopped.as_mut().poll(cx).is_ready() {
-            self.ended = true;
-            return Poll::Ready(None);
-        }
-        ready!(self.timer.as_mut().poll(cx));
+        ready!(self.poll_ring(cx));
         Poll::Ready(self.on_timer())
+    }
+
+    /// Whether something is due that is no change. Asked after every event, but nearly always the answer is no and
+    /// who is to be woken is the same as before, so that there is nothing to be done.
+    fn poll_ring(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let armed = self.armed.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+        let rung = self.timer.is_elapsed() || self.stopping.has_changed().unwrap_or(true);
+        if armed && !rung {
+            return Poll::Pending;
+        }
+        self.armed = Some(cx.waker().clone());
+        if self.stopped.as_mut().poll(cx).is_ready() {
+            self.deadline = Instant::now();
+            return Poll::Ready(());
+        }
+        self.timer.as_mut().poll(cx)
     }
 
     fn broken(&self, error: &registry::Error) -> Status {
@@ -226,6 +245,7 @@ impl WatchAnswer {
             self.ended = true;
             return None;
         }
+        self.armed = None;
         self.timer.as_mut().reset(next_ring(now, self.deadline, self.bookmarks));
         Some(self.view.bookmark(self.watcher.seen(), false))
     }
@@ -303,8 +323,7 @@ impl View {
             (true, true) => Change::Modified,
             (true, false) => Change::Deleted,
         };
-        let key = FrameKey { change, form: self.form.clone() };
-        Some(event.frame(&key, || {
+        Some(event.frame(change, &self.form, || {
             if change == Change::Deleted && event.change != Change::Deleted {
                 // It left the selection: shown as it last was in it, under the revision of the change.
                 let left = event.previous.as_ref().and_then(|previous| previous.at_revision(event.revision));
