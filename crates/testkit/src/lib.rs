@@ -9,7 +9,9 @@
 
 mod client;
 mod crest;
+mod dice;
 mod etcd;
+pub mod history;
 mod process;
 mod proxy;
 mod steady;
@@ -21,6 +23,7 @@ use std::time::Duration;
 
 pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Unanswered};
 pub use crest::{Credentials, Crest, Setup, built_crest};
+pub use dice::Dice;
 pub use etcd::{Etcd, EtcdSetup, EtcdVersion};
 pub use process::Ended;
 pub use proxy::{Link, Proxy};
