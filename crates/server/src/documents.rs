@@ -2,6 +2,8 @@
 
 mod openapi;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{self, HeaderMap};
@@ -29,9 +31,9 @@ pub(crate) const KUBERNETES_VERSION: &str = "v1.36.4";
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Answers with a document, or with what the reference says of paths it does not know.
-pub(crate) fn answer(
+pub(crate) async fn answer(
     server: &Server,
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
     asked: &Asked<'_>,
 ) -> Result<Response<Body>, Status> {
     let path = asked.info.path.trim_end_matches('/');
@@ -51,9 +53,9 @@ pub(crate) fn answer(
             None => Ok(respond::page_not_found()),
         },
         ["apis", group, version] => group_version(catalog, group, version, asked),
-        ["openapi", "v2"] => Ok(openapi::whole(catalog, asked)),
+        ["openapi", "v2"] => openapi::whole(catalog, asked).await,
         ["openapi", "v3"] => Ok(openapi::root(catalog, asked)),
-        ["openapi", "v3", path @ ..] => Ok(openapi::part(server, catalog, path, asked)),
+        ["openapi", "v3", path @ ..] => openapi::part(server, catalog, path, asked).await,
         _ => Ok(respond::page_not_found()),
     }
 }

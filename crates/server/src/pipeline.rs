@@ -142,7 +142,7 @@ async fn serve(
         let asked = documents::Asked { info: &info, formats: &headers, headers: &parts.headers, gzip };
         return match health::answer(server, &info).await {
             Some(response) => Ok(response),
-            None => documents::answer(server, &catalog, &asked),
+            None => documents::answer(server, &catalog, &asked).await,
         };
     }
     let resource = match resolve(&catalog, &info) {

@@ -25,6 +25,7 @@ use store::backup::Backup;
 use crate::binary::{self, Messages};
 use crate::catalog::Resource;
 use crate::catalog::discovery::Document;
+use crate::catalog::packed::Packed;
 use crate::negotiate::{Media, Output, Shown};
 use crate::verbs::{Answer, ListAnswer, table};
 use gzip::Gzip;
@@ -232,7 +233,32 @@ pub(crate) fn document(
     if_none_match: Option<&str>,
     gzip: bool,
 ) -> Response<Body> {
-    let quoted = format!("\"{}\"", document.etag);
+    tagged(&document.etag, if_none_match, || bytes(200, content_type, document.body.clone(), gzip))
+}
+
+/// The same for a large document that is kept in pieces.
+pub(crate) fn packed(document: Packed, content_type: &'static str, gzip: bool) -> Response<Body> {
+    let gzip = gzip && document.len() >= GZIP_MIN_BYTES;
+    let length = if gzip { document.gzip_len() } else { document.len() };
+    let mut response = if gzip {
+        streaming(content_type, stream::iter(document.gzip()))
+    } else {
+        streaming(content_type, stream::iter(document.plain()))
+    };
+    response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+    if gzip {
+        mark_gzip(&mut response);
+    }
+    response
+}
+
+/// What `make` makes under its tag, or the news that the client has it already.
+pub(crate) fn tagged(
+    etag: &str,
+    if_none_match: Option<&str>,
+    make: impl FnOnce() -> Response<Body>,
+) -> Response<Body> {
+    let quoted = format!("\"{etag}\"");
     let known = if_none_match.is_some_and(|tags| {
         tags.split(',').any(|tag| tag.trim().trim_start_matches("W/") == quoted || tag.trim() == "*")
     });
@@ -241,7 +267,7 @@ pub(crate) fn document(
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        bytes(200, content_type, document.body.clone(), gzip)
+        make()
     };
     if let Ok(tag) = HeaderValue::from_str(&quoted) {
         response.headers_mut().insert(header::ETAG, tag);

@@ -19,8 +19,7 @@ pub struct Documents {
     aggregated_core: OnceLock<Document>,
     aggregated_groups: OnceLock<Document>,
     group_list: OnceLock<Bytes>,
-    pub(super) openapi_v2: OnceLock<Document>,
-    pub(super) openapi_v2_binary: OnceLock<Document>,
+    pub(super) openapi_hash: OnceLock<String>,
 }
 
 /// Documents about one version of a group.
@@ -28,7 +27,8 @@ pub struct Documents {
 pub struct Fragments {
     resource_list: OnceLock<Bytes>,
     aggregated: OnceLock<Bytes>,
-    pub(super) openapi: OnceLock<Document>,
+    /// What is built in.
+    pub(super) openapi: OnceLock<super::openapi::pieces::Members>,
     pub(super) openapi_hash: OnceLock<String>,
 }
 
