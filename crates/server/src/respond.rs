@@ -238,7 +238,7 @@ pub(crate) fn document(
 
 /// The same for a large document that is kept in pieces.
 pub(crate) fn packed(document: Packed, content_type: &'static str, gzip: bool) -> Response<Body> {
-    let gzip = gzip && document.len() >= GZIP_MIN_BYTES;
+    let gzip = gzip && document.len() > GZIP_MORE_THAN_BYTES;
     let length = if gzip { document.gzip_len() } else { document.len() };
     let mut response = if gzip {
         streaming(content_type, stream::iter(document.gzip()))
