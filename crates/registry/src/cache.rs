@@ -9,7 +9,7 @@
 //! A cache is cold until somebody asks for its resource; a definition that nobody uses costs nothing.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -20,11 +20,14 @@ use store::Revision;
 use tokio::sync::Notify;
 
 use crate::object::{FieldPaths, Object};
+use crate::wakeups::Wakeups;
 
 /// Bound: changes kept in the ring of one resource.
 const RING_EVENTS: usize = 8192;
 /// Bound: bytes of replaced and removed objects that the ring of one resource keeps alive.
 const RING_BYTES: usize = 4 << 20;
+/// Bound: the newest changes whose encoded forms are kept for all watchers. Those who follow are within a few.
+const RING_FRAMES: usize = 256;
 /// Bound: older states kept for lists that are read page by page.
 const PAGING_SNAPSHOTS: usize = 8;
 
@@ -45,7 +48,8 @@ pub struct Event {
     pub object: Arc<Object>,
     /// The object before the change.
     pub previous: Option<Arc<Object>>,
-    frames: Frames,
+    /// None once so many changes came since that hardly anybody asks any more.
+    frames: Option<Box<Frames>>,
 }
 
 impl Event {
@@ -55,45 +59,66 @@ impl Event {
         object: Arc<Object>,
         previous: Option<Arc<Object>>,
     ) -> Self {
-        Event { change, revision, object, previous, frames: Frames::default() }
+        Event { change, revision, object, previous, frames: Some(Box::default()) }
     }
 
-    /// The encoded event for one way of showing it (see [`FrameKey`]), made once and shared.
-    pub fn frame(&self, key: &FrameKey, encode: impl FnOnce() -> Bytes) -> Bytes {
-        self.frames.get(key, encode)
+    /// The encoded event for one way of showing it, made once and shared.
+    ///
+    /// `change` is what a watcher sees it as; `form` names version and form: equal texts must mean equal bytes.
+    pub fn frame(&self, change: Change, form: &Arc<str>, encode: impl FnOnce() -> Bytes) -> Bytes {
+        match &self.frames {
+            Some(frames) => frames.get(change, form, encode),
+            None => encode(),
+        }
+    }
+
+    /// The same without what was encoded: who comes so late encodes for itself.
+    fn retired(&self) -> Self {
+        let (object, previous) = (self.object.clone(), self.previous.clone());
+        Event { change: self.change, revision: self.revision, object, previous, frames: None }
     }
 }
 
-/// A way of showing an event: which change a watcher sees it as, in which version and form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FrameKey {
-    pub change: Change,
-    /// Names version and form; equal texts must mean equal bytes.
-    pub form: Arc<str>,
+/// An encoded event, and the way of showing it that this is.
+#[derive(Debug)]
+struct Frame {
+    change: Change,
+    form: Arc<str>,
+    bytes: Bytes,
+}
+
+impl Frame {
+    fn shows(&self, change: Change, form: &Arc<str>) -> bool {
+        self.change == change && (Arc::ptr_eq(&self.form, form) || self.form == *form)
+    }
 }
 
 /// Encoded events. Nearly always there is one form, which needs no lock.
 #[derive(Debug, Default)]
 struct Frames {
-    first: OnceLock<(FrameKey, Bytes)>,
-    others: Mutex<Vec<(FrameKey, Bytes)>>,
+    first: OnceLock<Frame>,
+    others: Mutex<Vec<Frame>>,
 }
 
 impl Frames {
-    fn get(&self, key: &FrameKey, encode: impl FnOnce() -> Bytes) -> Bytes {
+    fn get(&self, change: Change, form: &Arc<str>, encode: impl FnOnce() -> Bytes) -> Bytes {
         let mut encode = Some(encode);
-        let mut make = || encode.take().map_or_else(Bytes::new, |encode| encode());
-        let (first_key, first) = self.first.get_or_init(|| (key.clone(), make()));
-        if first_key == key {
-            return first.clone();
+        let mut make = || {
+            let bytes = encode.take().map_or_else(Bytes::new, |encode| encode());
+            Frame { change, form: form.clone(), bytes }
+        };
+        let first = self.first.get_or_init(&mut make);
+        if first.shows(change, form) {
+            return first.bytes.clone();
         }
         let mut others = self.others.lock();
-        if let Some((_, frame)) = others.iter().find(|(other, _)| other == key) {
-            return frame.clone();
+        if let Some(frame) = others.iter().find(|frame| frame.shows(change, form)) {
+            return frame.bytes.clone();
         }
         let frame = make();
-        others.push((key.clone(), frame.clone()));
-        frame
+        let bytes = frame.bytes.clone();
+        others.push(frame);
+        bytes
     }
 }
 
@@ -146,6 +171,11 @@ pub struct Cache {
     /// Lock order: never taken while `state` is held.
     fields: RwLock<Arc<FieldPaths>>,
     state: RwLock<State>,
+    /// The cursor behind the newest change, for those who only want to know whether there is something new.
+    head: AtomicU64,
+    /// Those who follow the changes.
+    pub(crate) wakeups: Arc<Wakeups>,
+    /// Those who wait for one change.
     changed: Arc<Notify>,
     /// The resource is no longer served: nothing will come any more.
     closed: AtomicBool,
@@ -196,6 +226,8 @@ impl Cache {
                 ring_bytes: 0,
                 paging: VecDeque::new(),
             }),
+            head: AtomicU64::new(0),
+            wakeups: Arc::default(),
             changed: Arc::new(Notify::new()),
             closed: AtomicBool::new(false),
             loaded: tokio::sync::OnceCell::new(),
@@ -298,6 +330,11 @@ impl Cache {
         Tail::Events(events)
     }
 
+    /// The cursor of the change that comes next.
+    pub(crate) fn head(&self) -> u64 {
+        self.head.load(Ordering::Acquire)
+    }
+
     /// Resolves at the next change. To miss none, call it before looking.
     pub fn changed(&self) -> tokio::sync::futures::OwnedNotified {
         self.changed.clone().notified_owned()
@@ -307,6 +344,7 @@ impl Cache {
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.changed.notify_waiters();
+        self.wakeups.wake();
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -343,9 +381,11 @@ impl Cache {
                 state.apply(batch, &self.prefix, &fields);
             }
         }
+        self.head.store(state.next_cursor(), Ordering::Release);
     }
 
-    /// Applies one batch of changes, of which only those of this resource are taken.
+    /// Applies one batch of changes, of which only those of this resource are taken. The caller wakes
+    /// [`Cache::wakeups`] afterwards.
     pub(crate) fn apply(&self, batch: &store::EventBatch) {
         {
             let fields = self.fields();
@@ -358,6 +398,7 @@ impl Cache {
                 }
                 Phase::Ready => state.apply(batch, &self.prefix, &fields),
             }
+            self.head.store(state.next_cursor(), Ordering::Release);
         }
         self.changed.notify_waiters();
     }
@@ -403,6 +444,10 @@ impl State {
     fn push(&mut self, event: Arc<Event>) {
         self.ring_bytes += kept_alive_by(&event);
         self.ring.push_back(event);
+        let old = self.ring.len().checked_sub(RING_FRAMES + 1);
+        if let Some(old) = old.and_then(|old| self.ring.get_mut(old)) {
+            *old = Arc::new(old.retired());
+        }
         while self.ring.len() > RING_EVENTS || self.ring_bytes > RING_BYTES {
             let Some(oldest) = self.ring.pop_front() else { return };
             self.ring_bytes -= kept_alive_by(&oldest);

@@ -12,13 +12,16 @@ use tokio::sync::Notify;
 
 use crate::cache::Cache;
 use crate::object::FieldPaths;
+use crate::wakeups::Waking;
 use crate::{Caches, Error, KEY_ROOT};
 
 pub(crate) struct Feed {
     caches: Caches,
     applied: AtomicU64,
     advanced: Notify,
-    follower: parking_lot::Mutex<Option<tokio::task::JoinHandle<()>>>,
+    waking: Arc<Waking>,
+    /// Ended with the feed.
+    tasks: parking_lot::Mutex<Vec<tokio::task::JoinHandle<()>>>,
 }
 
 impl Feed {
@@ -27,15 +30,18 @@ impl Feed {
             caches: Caches::default(),
             applied: AtomicU64::new(0),
             advanced: Notify::new(),
-            follower: parking_lot::Mutex::new(None),
+            waking: Arc::default(),
+            tasks: parking_lot::Mutex::default(),
         });
+        let waking = tokio::spawn(feed.waking.clone().run());
+        feed.tasks.lock().push(waking);
         if let Some(revision) = store.observe(feed.clone()) {
             feed.advance(revision);
         } else {
             let current = store.current().await?;
             feed.advance(current);
             let follower = tokio::spawn(follow(feed.clone(), store.clone(), current));
-            *feed.follower.lock() = Some(follower);
+            feed.tasks.lock().push(follower);
         }
         Ok(feed)
     }
@@ -79,7 +85,7 @@ impl Feed {
         if let [event] = &batch.events[..] {
             // The usual transaction: one object.
             if let Some(cache) = self.cache_of(&event.kv.key) {
-                cache.apply(batch);
+                self.apply_to(&cache, batch);
             }
         } else {
             let mut touched: Vec<Arc<Cache>> = Vec::new();
@@ -91,10 +97,15 @@ impl Feed {
                 }
             }
             for cache in touched {
-                cache.apply(batch);
+                self.apply_to(&cache, batch);
             }
         }
         self.advance(batch.revision);
+    }
+
+    fn apply_to(&self, cache: &Cache, batch: &EventBatch) {
+        cache.apply(batch);
+        self.waking.wake(&cache.wakeups);
     }
 
     /// The cache that a key belongs to: `/registry/<group with a dot>/<resource>/…` or
@@ -118,9 +129,7 @@ impl Observer for Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        if let Some(follower) = self.follower.lock().take() {
-            follower.abort();
-        }
+        self.tasks.lock().iter().for_each(tokio::task::JoinHandle::abort);
     }
 }
 

@@ -12,6 +12,7 @@ mod feed;
 mod list;
 mod object;
 mod skim;
+mod wakeups;
 mod watch;
 mod write;
 
@@ -21,7 +22,7 @@ use bytes::Bytes;
 use parking_lot::RwLock;
 use store::{Revision, Store};
 
-pub use cache::{Cache, Change, Entry, Event, FrameKey, Objects, Snapshot, join_key, label_bits};
+pub use cache::{Cache, Change, Entry, Event, Objects, Snapshot, join_key, label_bits};
 pub use continue_token::{ContinueToken, TokenError};
 pub use list::{At, Page, PageRequest, page_of_state};
 pub use object::{FieldPathSpec, FieldPaths, Object};

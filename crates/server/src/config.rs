@@ -22,6 +22,8 @@ pub struct Config {
     pub event_ttl: Duration,
     /// Where services are that webhooks are reached by.
     pub services: ServiceMap,
+    /// Who this server is among several on one store, unlike all others ever; `None`: the store is its own.
+    pub replica: Option<String>,
 }
 
 impl Default for Config {
@@ -35,6 +37,7 @@ impl Default for Config {
             shutdown_grace: Duration::from_secs(30),
             event_ttl: crate::catalog::builtin::EVENT_TTL,
             services: ServiceMap::default(),
+            replica: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 #![recursion_limit = "256"] // the types of the HTTP client that calls webhooks are nested deeply
 
+mod binary;
 mod bootstrap;
 pub mod catalog;
 mod coalesce;
@@ -39,6 +40,7 @@ use tokio::sync::watch;
 pub use config::Config;
 pub use env::{Env, SharedEnv, SystemEnv};
 pub use listen::{Bound, ListenError, Security, bind};
+pub use registry::KEY_ROOT;
 
 use catalog::Catalog;
 use verbs::Call;
@@ -54,6 +56,7 @@ pub struct Server {
     pub(crate) metrics: metrics::Metrics,
     /// How custom resources are converted between versions.
     pub(crate) conversion: conversion::Tools,
+    pub(crate) leadership: loops::leader::Leadership,
     /// True once the server is shutting down: watches end, readiness is denied.
     pub(crate) stopping: watch::Sender<bool>,
     /// True once everything that start-up promises is there.
@@ -94,6 +97,7 @@ impl Server {
             limits: limits::Limits::new(config),
             metrics,
             conversion,
+            leadership: loops::leader::Leadership::new(config.replica.as_deref()),
             stopping: watch::Sender::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),
