@@ -26,6 +26,8 @@ use crate::wakeups::Wakeups;
 const RING_EVENTS: usize = 8192;
 /// Bound: bytes of replaced and removed objects that the ring of one resource keeps alive.
 const RING_BYTES: usize = 4 << 20;
+/// Bound: the newest changes whose encoded forms are kept for all watchers. Those who follow are within a few.
+const RING_FRAMES: usize = 256;
 /// Bound: older states kept for lists that are read page by page.
 const PAGING_SNAPSHOTS: usize = 8;
 
@@ -46,7 +48,8 @@ pub struct Event {
     pub object: Arc<Object>,
     /// The object before the change.
     pub previous: Option<Arc<Object>>,
-    frames: Frames,
+    /// None once so many changes came since that hardly anybody asks any more.
+    frames: Option<Box<Frames>>,
 }
 
 impl Event {
@@ -56,14 +59,23 @@ impl Event {
         object: Arc<Object>,
         previous: Option<Arc<Object>>,
     ) -> Self {
-        Event { change, revision, object, previous, frames: Frames::default() }
+        Event { change, revision, object, previous, frames: Some(Box::default()) }
     }
 
     /// The encoded event for one way of showing it, made once and shared.
     ///
     /// `change` is what a watcher sees it as; `form` names version and form: equal texts must mean equal bytes.
     pub fn frame(&self, change: Change, form: &Arc<str>, encode: impl FnOnce() -> Bytes) -> Bytes {
-        self.frames.get(change, form, encode)
+        match &self.frames {
+            Some(frames) => frames.get(change, form, encode),
+            None => encode(),
+        }
+    }
+
+    /// The same without what was encoded: who comes so late encodes for itself.
+    fn retired(&self) -> Self {
+        let (object, previous) = (self.object.clone(), self.previous.clone());
+        Event { change: self.change, revision: self.revision, object, previous, frames: None }
     }
 }
 
@@ -475,6 +487,10 @@ impl State {
     fn push(&mut self, event: Arc<Event>) {
         self.ring_bytes += kept_alive_by(&event);
         self.ring.push_back(event);
+        let old = self.ring.len().checked_sub(RING_FRAMES + 1);
+        if let Some(old) = old.and_then(|old| self.ring.get_mut(old)) {
+            *old = Arc::new(old.retired());
+        }
         while self.ring.len() > RING_EVENTS || self.ring_bytes > RING_BYTES {
             let Some(oldest) = self.ring.pop_front() else { return };
             self.ring_bytes -= kept_alive_by(&oldest);

@@ -10,6 +10,7 @@ pub mod definition;
 pub mod discovery;
 pub mod form;
 pub mod openapi;
+pub mod packed;
 pub mod resource;
 pub mod version;
 
@@ -26,6 +27,7 @@ pub struct Catalog {
     groups: OrdMap<Text, Arc<Group>>,
     definitions: HashMap<Text, Arc<Placement>>,
     documents: Arc<discovery::Documents>,
+    builtin_pieces: Arc<openapi::pieces::BuiltinPieces>,
 }
 
 /// An API group.
