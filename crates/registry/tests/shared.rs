@@ -178,9 +178,8 @@ async fn changes(watcher: &mut Watcher, count: usize) -> Vec<(Change, String, u6
     let mut all = Vec::new();
     while all.len() < count {
         let events = soon(watcher.next()).await.expect("the watch goes on");
-        let told = |event: &Arc<registry::Event>| {
-            (event.change, event.object.name().to_owned(), event.revision.0)
-        };
+        let told =
+            |event: &Arc<registry::Event>| (event.change, event.object.name().to_owned(), event.revision.0);
         all.extend(events.iter().map(told));
     }
     all
