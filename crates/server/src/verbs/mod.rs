@@ -304,9 +304,28 @@ pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
         }
         registry::Error::Future { current } => too_large_version(*current, *current),
         registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
+        registry::Error::Behind => outage_status(&store::Outage::TimedOut),
         registry::Error::Unreadable | registry::Error::Gone | registry::Error::Store(_) => {
             tracing::error!(error = error as &dyn std::error::Error, path = call.info.path, "storage failed");
-            Status::internal_error("the storage failed; the server's log says why")
+            match error {
+                registry::Error::Store(error) => error.outage().as_ref().map(outage_status),
+                _ => None,
+            }
+            .unwrap_or_else(|| Status::internal_error("the storage failed; the server's log says why"))
+        }
+    }
+}
+
+/// What an outage of etcd means to a client: its own words where it has any, as in the reference.
+fn outage_status(outage: &store::Outage) -> Status {
+    match outage {
+        store::Outage::Said(words) => Status::unknown(500, words.clone()),
+        store::Outage::TimedOut => Status::timeout(
+            "request did not complete within requested timeout - context deadline exceeded",
+            0,
+        ),
+        store::Outage::Unreachable => {
+            Status::unknown(500, "rpc error: code = Unavailable desc = etcd cannot be reached")
         }
     }
 }
