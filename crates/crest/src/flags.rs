@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use server::webhook::ServiceMap;
+
+use crate::storage::EtcdFlags;
 
 /// A Kubernetes API server for custom resources: one binary, no nodes, no pods.
 #[derive(Debug, Parser)]
@@ -19,7 +22,7 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the API on the embedded store.
+    /// Serve the API, on the embedded store or on etcd.
     Serve(Box<ServeFlags>),
     /// Write everything to one file, while the server runs or not.
     Backup(BackupFlags),
@@ -67,7 +70,9 @@ pub(crate) enum LogFormat {
 #[command(after_help = "Examples:
   crest serve                                    data in ./crest-data, https://127.0.0.1:6443
   crest serve --secure-port 0                    any free port; the kubeconfig has it
-  crest serve --data-dir /var/lib/crest --token-auth-file tokens.csv")]
+  crest serve --data-dir /var/lib/crest --token-auth-file tokens.csv
+  crest serve --etcd-servers https://10.0.0.1:2379,https://10.0.0.2:2379 --etcd-cafile ca.crt \\
+    --etcd-certfile crest.crt --etcd-keyfile crest.key")]
 pub(crate) struct ServeFlags {
     /// Directory for everything that must not be lost: the store, certificates, the admin kubeconfig
     #[arg(long, value_name = "DIR", default_value = "crest-data")]
@@ -121,13 +126,21 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Limits")]
     pub(crate) max_mutating_requests_inflight: usize,
 
+    /// Where a service is that a webhook is reached by: namespace/name=host:port, or namespace/name:443=host:port for
+    /// one of its ports. May be given several times; services that are not named are found by their objects
+    #[arg(long, value_name = "SERVICE=ADDRESS", value_parser = service_address, help_heading = "Webhooks")]
+    pub(crate) service_resolver: Vec<String>,
+
     /// How long events are kept
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration, help_heading = "Storage")]
     pub(crate) event_ttl: Duration,
 
-    /// How long replaced and deleted objects can still be watched and paged through
+    /// How long replaced and deleted objects can still be watched and paged through; on etcd 0 leaves it to others
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, help_heading = "Storage")]
     pub(crate) etcd_compaction_interval: Duration,
+
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFlags,
 
     /// How long to wait for requests under way when stopping
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Limits")]
@@ -140,6 +153,11 @@ pub(crate) struct ServeFlags {
     /// How to log
     #[arg(long, value_enum, default_value_t = LogFormat::Text, help_heading = "Log")]
     pub(crate) log_format: LogFormat,
+}
+
+/// An entry of the map of services, checked and kept as it is written.
+fn service_address(text: &str) -> Result<String, String> {
+    ServiceMap::default().add(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// A duration as Go writes it: `1m30s`, `500ms`, `2h`.

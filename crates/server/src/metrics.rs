@@ -17,6 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::Server;
+use crate::conversion::ConversionMetrics;
 
 /// The upper ends of the buckets of request durations, in seconds.
 const DURATION_BUCKETS: [f64; 23] = [
@@ -59,6 +60,11 @@ struct DurationLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct NameLabel {
+    name: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct KindLabel {
     request_kind: &'static str,
 }
@@ -79,8 +85,10 @@ pub(crate) struct Metrics {
     durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
     in_flight: Family<KindLabel, Gauge>,
     watches: Gauge,
+    pub(crate) conversions: ConversionMetrics,
     unauthorized: Counter,
     panics: Counter,
+    leading: Family<NameLabel, Gauge>,
     store_revision: Gauge<u64, AtomicU64>,
     store_commits: Gauge<u64, AtomicU64>,
     store_syncs: Gauge<u64, AtomicU64>,
@@ -89,14 +97,17 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn new() -> Self {
+        let mut registry = Registry::default();
         let metrics = Metrics {
-            registry: Registry::default(),
+            conversions: ConversionMetrics::register(&mut registry),
+            registry,
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             in_flight: Family::default(),
             watches: Gauge::default(),
             unauthorized: Counter::default(),
             panics: Counter::default(),
+            leading: Family::default(),
             store_revision: Gauge::default(),
             store_commits: Gauge::default(),
             store_syncs: Gauge::default(),
@@ -132,6 +143,11 @@ impl Metrics {
             "crest_request_panics",
             "Requests that failed by a bug of the server",
             self.panics.clone(),
+        );
+        registry.register(
+            "leader_election_master_status",
+            "Whether this replica does the background work of all, by the name of the lease",
+            self.leading.clone(),
         );
         registry.register(
             "crest_store_revision",
@@ -201,6 +217,8 @@ impl Metrics {
     /// Everything counted, as Prometheus reads it.
     pub(crate) fn exposition(&self, server: &Server) -> String {
         let stats = server.registry.store().stats();
+        let name = crate::loops::leader::LEASE_NAME;
+        self.leading.get_or_create(&NameLabel { name }).set(server.leadership.is_leading().into());
         self.store_revision.set(server.registry.applied().0);
         self.store_commits.set(stats.commits);
         self.store_syncs.set(stats.syncs);

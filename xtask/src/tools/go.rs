@@ -40,7 +40,8 @@ impl Go {
     pub(crate) fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.program);
         // Whatever the user's settings: what is pinned is what is used.
-        command.current_dir(folder).env("GOTOOLCHAIN", "auto").env("GOFLAGS", "-mod=readonly").env("GOWORK", "off");
+        command.current_dir(folder);
+        command.env("GOTOOLCHAIN", "auto").env("GOFLAGS", "-mod=readonly").env("GOWORK", "off");
         command
     }
 }

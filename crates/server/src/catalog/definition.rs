@@ -1,10 +1,10 @@
 //! From a `CustomResourceDefinition` to the resources it defines, and the behaviour of definitions themselves.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use meta::{Text, Value};
-use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
+use registry::{Cache, FieldPathSpec, FieldPaths};
 use schema::apply::{ReplicasPath, ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
@@ -13,9 +13,12 @@ use schema::structural::Facts;
 
 use super::builtin::CLEANUP_FINALIZER;
 use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
+use super::openapi::pieces::Pieces;
 use super::resource::{Habits, Names, Published, Resource, Source, Subresource};
 use super::{columns, version};
+use crate::Server;
 use crate::conditions::{self, Condition};
+use crate::conversion::{Converter, Views};
 use crate::verbs::write::{is_deleting, metadata_mut, metadata_text};
 
 /// The verbs of every custom resource, in the order of the reference.
@@ -50,14 +53,16 @@ pub fn is_established(definition: &Value) -> bool {
 }
 
 /// The resources that a definition brings: one for each served version; none before it is established.
-pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Value) -> Vec<Resource> {
+pub(crate) fn resources(server: &Server, definitions: &Arc<Cache>, definition: &Value) -> Vec<Resource> {
     if !is_established(definition) {
         return Vec::new();
     }
+    let registry = &server.registry;
     let compiled = compile(definition);
     let versions: Arc<[VersionOwnership]> = compiled.iter().map(Compiled::ownership).collect();
     let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
-    let schemas: Arc<[_]> = schemas.collect();
+    let kind = text(definition, &["status", "acceptedNames", "kind"]).into();
+    let converter = Arc::new(Converter::of(definition, kind, schemas.collect(), &server.conversion));
     let replicas: Arc<[ReplicasPath]> = compiled.iter().map(Compiled::replicas).collect();
     let cache = registry.cache(
         text(definition, &["spec", "group"]),
@@ -70,11 +75,12 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         && meta::Meta::of(definition).generation() == 1
         && !compiled.iter().any(Compiled::drops_defaults);
     let served = compiled.iter().filter(|version| flag(version.written, "served"));
-    let describe = |version| {
+    let describe = |version: &Compiled<'_>| {
         let reads = if unchanged {
             Reads::AsStored
         } else {
-            Reads::Shaped { description: next_description(), schemas: schemas.clone() }
+            let (api_version, since) = (version.api_version.clone(), registry.applied());
+            Reads::Converted(Arc::new(Views::new(next_description(), api_version, converter.clone(), since)))
         };
         describe(definitions, definition, version, &kin, reads)
     };
@@ -121,13 +127,15 @@ impl Compiled<'_> {
     }
 
     fn ownership(&self) -> VersionOwnership {
+        static NOT_STATUS: LazyLock<ResetFields> = LazyLock::new(|| ResetFields::new(&[&["status"]]));
+        static ONLY_STATUS: LazyLock<ResetFields> =
+            LazyLock::new(|| ResetFields::new(&[&["spec"], &["metadata"]]));
         let status = self.written.at(&["subresources", "status"]).is_some();
-        let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
         VersionOwnership {
             api_version: self.api_version.clone(),
             types: self.types.clone(),
-            main: ResetFields::new(main),
-            status: ResetFields::new(&[&["spec"], &["metadata"]]),
+            main: if status { NOT_STATUS.clone() } else { ResetFields::none().clone() },
+            status: ONLY_STATUS.clone(),
         }
     }
 }
@@ -203,6 +211,7 @@ fn describe(
             name: metadata_text(definition, "name").into(),
             uid: metadata_text(definition, "uid").into(),
             generation: meta::Meta::of(definition).generation(),
+            pieces: Pieces::default(),
         }),
         names,
     }
