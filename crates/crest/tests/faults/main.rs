@@ -8,6 +8,8 @@
 //! Each test runs once, for some seconds. `cargo xtask faults --minutes N` repeats them with other seeds; a seed that
 //! failed is repeated with `CREST_FAULTS_SEED`.
 
+#![recursion_limit = "256"] // the futures of a server in this process are nested deeply
+
 mod clock;
 mod embedded;
 mod etcd;
