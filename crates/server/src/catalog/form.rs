@@ -20,7 +20,7 @@ use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::Resource;
-use crate::verbs::options::WriteOptions;
+use crate::verbs::options::{DeleteOptions, WriteOptions};
 use crate::verbs::write::{metadata_mut, set_or_remove};
 use crate::verbs::{Call, NamedKind, unusable_patch};
 
@@ -50,13 +50,11 @@ pub struct Hooks {
     /// What to tell about an object that is accepted.
     pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
     /// A deletion only marks the object, in this way; a loop of ours removes it.
-    pub mark_deletion: Option<fn(&mut Value, &str)>,
+    pub mark_deletion: Option<fn(&mut Value, &str, &DeleteOptions)>,
     /// Whether nothing of the kind's own keeps a deleted object.
     pub may_go: fn(&Value) -> bool,
     /// Names that cannot be deleted, and why.
     pub undeletable: fn(&str) -> Option<&'static str>,
-    /// What is said to a second deletion while the first is under way.
-    pub already_deleting: Option<&'static str>,
     /// Objects are stored in another form than they are served in.
     pub storage: Option<StorageForm>,
 }
@@ -85,7 +83,6 @@ impl Default for Hooks {
             mark_deletion: None,
             may_go: |_| true,
             undeletable: |_| None,
-            already_deleting: None,
             storage: None,
         }
     }
@@ -442,11 +439,11 @@ impl Form {
         matches!(self, Form::Builtin(form) if form.hooks.mark_deletion.is_some())
     }
 
-    pub fn mark_deletion(&self, object: &mut Value, now: &str) {
+    pub fn mark_deletion(&self, object: &mut Value, now: &str, options: &DeleteOptions) {
         if let Form::Builtin(form) = self
             && let Some(mark) = form.hooks.mark_deletion
         {
-            mark(object, now);
+            mark(object, now, options);
         }
     }
 
@@ -456,16 +453,6 @@ impl Form {
         match (form.hooks.undeletable)(object.name()) {
             Some(why) => Err(Status::forbidden(&call.resource.group_resource(), object.name(), why)),
             None => Ok(()),
-        }
-    }
-
-    /// What a second deletion is told.
-    pub fn already_deleting(&self, call: &Call) -> Result<(), Status> {
-        match self {
-            Form::Builtin(BuiltinForm { hooks: Hooks { already_deleting: Some(why), .. }, .. }) => {
-                Err(Status::conflict(&call.resource.group_resource(), &call.target().name, why))
-            }
-            _ => Ok(()),
         }
     }
 }
@@ -503,7 +490,7 @@ impl BuiltinForm {
             return Ok(Vec::new()); // it is understood, and refused because of its version
         }
         if !own || named.version.version != resource.version {
-            return Err(self.foreign(resource, named));
+            return Err(self.foreign(resource, named, value));
         }
         if value.is_null() {
             *value = Value::Object(Map::new());
@@ -530,10 +517,13 @@ impl BuiltinForm {
         )
     }
 
-    /// Why a body of another kind cannot be taken for this one.
-    fn foreign(&self, resource: &Resource, named: &NamedKind) -> String {
+    /// Why a body of another kind cannot be taken for this one. It is read as what it says it is first.
+    fn foreign(&self, resource: &Resource, named: &NamedKind, value: &mut Value) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
-        if typed::kind(group, version, &named.kind).is_some() {
+        if let Some(kind) = typed::kind(group, version, &named.kind) {
+            if let Err(error) = typed::decode(kind, value) {
+                return error.to_string();
+            }
             let package = if resource.group.is_empty() {
                 "core"
             } else {

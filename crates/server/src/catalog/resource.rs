@@ -145,6 +145,8 @@ pub struct Habits {
     pub update_creates: bool,
     /// An update may leave the resource version out.
     pub unconditional_update: bool,
+    /// Nothing depends on its objects: their deletion says nothing about dependents.
+    pub never_owner: bool,
 }
 
 impl Resource {

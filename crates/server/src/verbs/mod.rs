@@ -9,6 +9,7 @@ mod list;
 pub mod options;
 mod patch;
 mod patched_text;
+pub mod propagation;
 mod scale;
 mod select;
 pub mod table;

@@ -14,8 +14,8 @@ use registry::Object;
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{
-    drop_double_owners, has_finalizers, is_deleting, match_namespace, metadata_mut, metadata_text,
-    resource_version, set_or_remove,
+    drop_double_owners, drop_owners, has_finalizers, is_deleting, match_namespace, metadata_mut,
+    metadata_text, resource_version, set_or_remove,
 };
 use super::{Answer, Call, body, create, storage_status};
 use crate::negotiate::Output;
@@ -80,7 +80,7 @@ impl Change<'_> {
         loop {
             let Some(current) = live else { return self.on_missing(&mut produce).await };
             let tree = call.tree(&current)?;
-            self.check_uid(&tree)?;
+            self.check_uid(metadata_text(&tree, "uid"))?;
             let new = produce(Some(&tree))?;
             match self.write(&current, &tree, new).await? {
                 Outcome::Done(answer) => return Ok(answer),
@@ -98,7 +98,7 @@ impl Change<'_> {
         if !creates || !call.subresource().is_empty() {
             return Err(call.not_found());
         }
-        call.server.may_also_create(call).await?;
+        self.check_uid("")?;
         let mut object = produce(None)?;
         let uid = metadata_text(&object, "uid");
         if self.applies && !uid.is_empty() {
@@ -107,13 +107,14 @@ impl Change<'_> {
             );
             return Err(Status::conflict(&call.resource.group_resource(), call.name(), why));
         }
+        resource_version(&object)?;
         metadata_mut(&mut object).remove("resourceVersion");
-        let owners = if self.applies { create::Owners::Settled } else { create::Owners::Record };
-        create::create(call, object, self.options, owners, self.output.clone()).await
+        let origin = if self.applies { create::Origin::Apply } else { create::Origin::Update };
+        create::create(call, object, self.options, origin, self.output.clone()).await
     }
 
-    fn check_uid(&self, live: &Value) -> Result<(), Status> {
-        let found = metadata_text(live, "uid");
+    /// The client may say which object it means; none is not it.
+    fn check_uid(&self, found: &str) -> Result<(), Status> {
         if self.expected_uid.is_empty() || self.expected_uid == found {
             return Ok(());
         }
@@ -149,33 +150,43 @@ impl Change<'_> {
         }
         form.warnings(&new, Some(live)).into_iter().for_each(|warning| call.warnings.add(warning));
         schema::apply::restore_times_if_unchanged(live, &mut new);
-        if *live == new && current.api_version() == call.resource.storage_api_version {
-            return Ok(Outcome::Done(self.answer(current.clone())));
-        }
+        let last = is_deleting(live) && !has_finalizers(&new) && form.may_go(&new);
         if self.options.dry_run {
             return Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }));
         }
-        if is_deleting(&new) && !has_finalizers(&new) && form.may_go(&new) {
+        if last {
             return self.remove(current, new).await;
         }
-        let written = call
-            .server
-            .registry
-            .replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new))
-            .await;
-        match written {
+        if *live == new && current.api_version() == call.resource.storage_api_version {
+            return Ok(Outcome::Done(self.answer(current.clone())));
+        }
+        match self.replace(current, new).await {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(&error, call)),
         }
     }
 
+    /// Writes the object, without its owners if it is too large with them; an apply insists on them.
+    async fn replace(&self, current: &Arc<Object>, mut new: Value) -> Result<Arc<Object>, registry::Error> {
+        let (call, key) = (self.call, self.call.key());
+        let (registry, cache) = (&call.server.registry, &call.resource.cache);
+        match registry.replace(cache, &key, current.revision, call.encoded(&mut new)).await {
+            Err(registry::Error::TooLarge { .. }) if !self.applies && drop_owners(&mut new) => {
+                registry.replace(cache, &key, current.revision, call.encoded(&mut new)).await
+            }
+            written => written,
+        }
+    }
+
     /// An update that takes away the last reason to keep a deleted object removes it; the answer is the
-    /// object as it would have been written.
+    /// object as it would have been written, even if somebody else was faster.
     async fn remove(&self, current: &Arc<Object>, new: Value) -> Result<Outcome, Status> {
         let call = self.call;
         match call.server.registry.remove(&call.resource.cache, &call.key(), current).await {
-            Ok(_) => Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() })),
+            Ok(_) | Err(registry::Error::Conflict(None)) => {
+                Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }))
+            }
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(&error, call)),
         }
@@ -229,14 +240,8 @@ fn keep_identity(live: &Value, new: &mut Value) {
     if let Some(created) = old("creationTimestamp") {
         metadata.insert("creationTimestamp", created);
     }
-    match old("deletionTimestamp") {
-        Some(deleted) => {
-            metadata.insert("deletionTimestamp", deleted);
-        }
-        None => {
-            // Only a deletion sets it.
-            metadata.remove("deletionTimestamp");
-        }
+    if let Some(deleted) = old("deletionTimestamp") {
+        metadata.insert("deletionTimestamp", deleted);
     }
     if let Some(grace) = old("deletionGracePeriodSeconds")
         && !metadata.contains_key("deletionGracePeriodSeconds")

@@ -104,6 +104,14 @@ pub fn drop_double_owners(object: &mut Value, call: &Call) {
     }
 }
 
+/// Gives up the record of who owns which field, for an object that is too large with it. False when there is
+/// none: then nothing can be saved.
+///
+/// Upstream: apiserver/pkg/endpoints/handlers/{create,update,patch}.go (`isTooLargeError`), v1.36.
+pub fn drop_owners(object: &mut Value) -> bool {
+    metadata_mut(object).remove("managedFields").is_some()
+}
+
 impl Call {
     /// An object of this resource as it is to be stored.
     pub(super) fn encoded(&self, object: &mut Value) -> NewObject {
