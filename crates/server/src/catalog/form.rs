@@ -8,7 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use meta::gvk::GroupKind;
 use meta::names;
-use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
+use meta::object::{
+    FINALIZER_DELETE_DEPENDENTS, FINALIZER_ORPHAN_DEPENDENTS, Malformed, validate_object_meta,
+    validate_object_meta_update,
+};
 use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
 use registry::Object;
@@ -365,7 +368,7 @@ impl Form {
                 let errors = if let Some(check) = form.hooks.check {
                     check("", object, None)
                 } else {
-                    let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                    let mut errors = typed::validate_metadata(form.kind, "", object, None);
                     errors.extend(typed::validate(form.kind, "", object, None));
                     errors
                 };
@@ -398,7 +401,7 @@ impl Form {
                 errors.extend(check(subresource, new, Some(old)));
             }
             Form::Builtin(form) => {
-                errors.extend(validate_object_meta_update(metadata, before, &path));
+                errors.extend(typed::validate_metadata(form.kind, subresource, new, Some(old)));
                 errors.extend(typed::validate(form.kind, subresource, new, Some(old)));
             }
             Form::Custom(form) => {
@@ -417,14 +420,15 @@ impl Form {
     pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         match self {
             Form::Builtin(form) => (form.hooks.warnings)(new, old),
-            Form::Custom(_) => Vec::new(),
+            Form::Custom(_) => warn_of_finalizers(new, old),
         }
     }
 
-    /// The kind that an Invalid names: a wrong one in a body is shown as it is.
+    /// The kind that an Invalid names: a wrong one in a body is shown as it is. Both groups of events have one
+    /// kind inside the reference.
     pub fn invalid_kind(&self, call: &Call, object: &Value) -> GroupKind {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or(&call.resource.names.kind);
-        GroupKind::new(call.resource.group.clone(), kind)
+        GroupKind::new(call.resource.internal_group(), kind)
     }
 
     pub fn may_go(&self, object: &Value) -> bool {
@@ -471,6 +475,28 @@ pub fn apply_status(error: ApplyError) -> Status {
             Status::apply_conflict(causes.collect(), conflict.message)
         }
     }
+}
+
+/// A new finalizer of a custom resource should say whose it is.
+///
+/// Upstream: apiextensions-apiserver/pkg/registry/customresource/strategy.go, v1.36.
+fn warn_of_finalizers(new: &Value, old: Option<&Value>) -> Vec<String> {
+    let old = old.map(Meta::of);
+    let known = |name: &str| {
+        name.contains('/')
+            || matches!(name, "kubernetes" | FINALIZER_ORPHAN_DEPENDENTS | FINALIZER_DELETE_DEPENDENTS)
+            || old.is_some_and(|old| old.has_finalizer(name))
+    };
+    let mut added: Vec<&str> = Meta::of(new).finalizers().filter(|name| !known(name)).collect();
+    added.sort_unstable();
+    added.dedup();
+    let warn = |name: &str| {
+        format!(
+            "metadata.finalizers: {}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers",
+            meta::go_fmt::quote(name)
+        )
+    };
+    added.into_iter().map(warn).collect()
 }
 
 /// The path of every object's metadata.

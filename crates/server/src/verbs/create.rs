@@ -7,7 +7,8 @@ use meta::{Text, Value};
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{
-    drop_double_owners, drop_owners, match_namespace, metadata_mut, metadata_text, resource_version,
+    Deduplication, drop_double_owners, drop_owners, match_namespace, metadata_mut, metadata_text,
+    resource_version,
 };
 use super::{Answer, Call, body, storage_status};
 use crate::catalog::resource::Source;
@@ -45,7 +46,8 @@ pub(super) async fn create(
 ) -> Result<Answer, Status> {
     wipe_system_fields(&mut object);
     match_namespace(&mut object, call.namespace())?;
-    drop_double_owners(&mut object, call);
+    let when = if origin == Origin::Apply { Deduplication::Patched } else { Deduplication::Body };
+    drop_double_owners(&mut object, call, when);
     if origin != Origin::Apply {
         call.resource.form.own(call, None, &mut object, options);
     }

@@ -5,21 +5,18 @@
 
 use std::sync::Arc;
 
+use meta::Value;
 use meta::status::{Status, StatusDetails};
-use meta::wire::negotiate::MediaType;
-use meta::{Value, wire};
 use registry::Object;
-use schema::typed;
 
-use super::body;
 use super::options::DeleteOptions;
 use super::write::{has_finalizers, is_deleting, metadata_mut};
-use super::{Answer, Call, propagation, storage_status};
+use super::{Answer, Call, delete_options, propagation, storage_status};
 use crate::negotiate::Output;
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
-    let options = options(call)?;
+    let options = delete_options::read(call)?;
     let mut live = call.live().await?;
     loop {
         let current = live.ok_or_else(|| call.not_found())?;
@@ -28,48 +25,6 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
             Outcome::Lost(newer) => live = newer,
         }
     }
-}
-
-/// The options in the body, or in the query when there is no body.
-pub(super) fn options(call: &Call) -> Result<DeleteOptions, Status> {
-    if call.body.is_empty() {
-        return DeleteOptions::from_query(&call.info.query);
-    }
-    let bad = |why: String| Status::bad_request(why);
-    let mut value = match body::format(call)? {
-        MediaType::Protobuf => {
-            let envelope =
-                typed::binary::Envelope::open(&call.body).map_err(|error| bad(error.to_string()))?;
-            match delete_options_kind() {
-                Some(kind) => {
-                    typed::binary::read(kind, envelope.message).map_err(|error| bad(error.to_string()))?
-                }
-                None => Value::Null,
-            }
-        }
-        MediaType::Json => {
-            let parsed = wire::json::parse(&call.body);
-            parsed
-                .map_err(|error| bad(format!("couldn't get version/kind; json parse error: {error}")))?
-                .value
-        }
-        MediaType::Yaml => wire::yaml::parse(&call.body).map_err(|error| bad(error.to_string()))?.value,
-    };
-    let named = meta::object::kind(&value);
-    if !named.is_empty() && named != "DeleteOptions" {
-        let version = meta::go_fmt::quote(meta::object::api_version(&value));
-        return Err(bad(format!(
-            "no kind \"{named}\" is registered for version {version} in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""
-        )));
-    }
-    if let Some(kind) = delete_options_kind() {
-        typed::decode(kind, &mut value).map_err(|error| bad(error.to_string()))?;
-    }
-    DeleteOptions::from_value(&value)
-}
-
-fn delete_options_kind() -> Option<typed::Kind> {
-    typed::kind("meta.k8s.io", "v1", "DeleteOptions")
 }
 
 pub(super) enum Outcome {

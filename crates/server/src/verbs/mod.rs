@@ -4,6 +4,7 @@ mod body;
 mod create;
 mod delete;
 mod delete_collection;
+mod delete_options;
 mod get;
 mod list;
 pub mod options;

@@ -14,8 +14,8 @@ use registry::Object;
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{
-    drop_double_owners, drop_owners, has_finalizers, is_deleting, match_namespace, metadata_mut,
-    metadata_text, resource_version, set_or_remove,
+    Deduplication, drop_double_owners, drop_owners, has_finalizers, is_deleting, match_namespace,
+    metadata_mut, metadata_text, resource_version, set_or_remove,
 };
 use super::{Answer, Call, body, create, storage_status};
 use crate::negotiate::Output;
@@ -40,6 +40,7 @@ fn read(call: &Call, options: &WriteOptions) -> Result<Value, Status> {
     let mut object = body::object(call, options.field_validation)?;
     match_namespace(&mut object, call.namespace())?;
     match_name(&mut object, call.name())?;
+    drop_double_owners(&mut object, call, Deduplication::Body);
     Ok(object)
 }
 
@@ -118,10 +119,9 @@ impl Change<'_> {
         if self.expected_uid.is_empty() || self.expected_uid == found {
             return Ok(());
         }
-        let prefix = String::from_utf8_lossy(&self.call.resource.cache.prefix);
         let why = format!(
-            "StorageError: invalid object, Code: 4, Key: {prefix}{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {found}",
-            self.call.key(),
+            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {found}",
+            self.call.resource.reference_key(&self.call.key()),
             self.expected_uid
         );
         Err(Status::conflict(&self.call.resource.group_resource(), self.call.name(), why))
@@ -130,11 +130,11 @@ impl Change<'_> {
     async fn write(&self, current: &Arc<Object>, live: &Value, mut new: Value) -> Result<Outcome, Status> {
         let call = self.call;
         self.check_version(current, &new)?;
-        drop_double_owners(&mut new, call);
         let form = &call.resource.form;
         if !self.applies {
             form.own(call, Some(live), &mut new, self.options);
         }
+        drop_double_owners(&mut new, call, Deduplication::Patched);
         keep_system_fields(live, &mut new);
         form.prepare_update(call, &mut new, live);
         keep_identity(live, &mut new);
@@ -234,6 +234,7 @@ fn keep_system_fields(live: &Value, new: &mut Value) {
 fn keep_identity(live: &Value, new: &mut Value) {
     let old = |key: &str| live.at(&["metadata", key]).cloned();
     let metadata = metadata_mut(new);
+    metadata.remove("selfLink"); // is not stored
     if metadata.get("uid").and_then(Value::as_str).unwrap_or_default().is_empty() {
         set_or_remove(metadata, "uid", old("uid"));
     }
