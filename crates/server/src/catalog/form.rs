@@ -305,6 +305,26 @@ impl Form {
         Ok(object)
     }
 
+    /// What becomes of an applied object when it is written: it was validated as it stood, with nulls and empty
+    /// lists that no stored object of its kind has.
+    pub fn settle(&self, object: &mut Value) {
+        let Form::Custom(form) = self else { return };
+        let metadata = metadata_mut(object);
+        for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
+            let empty = match metadata.get(field) {
+                Some(Value::Object(members)) => members.is_empty(),
+                Some(Value::Array(items)) => items.is_empty(),
+                _ => false,
+            };
+            if empty {
+                metadata.remove(field);
+            }
+        }
+        if let Some(schema) = form.schema.as_ref().filter(|_| !form.preserve_unknown && has_null(object)) {
+            schema.prune(object, None);
+        }
+    }
+
     /// Fills in what the kind fills in.
     pub fn default(&self, object: &mut Value) {
         match self {
@@ -474,6 +494,18 @@ pub fn apply_status(error: ApplyError) -> Status {
             });
             Status::apply_conflict(causes.collect(), conflict.message)
         }
+    }
+}
+
+/// Whether there is a null anywhere but among the owners of fields, which have none.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(members) => {
+            members.iter().any(|(key, value)| key != "managedFields" && has_null(value))
+        }
+        _ => false,
     }
 }
 

@@ -88,6 +88,9 @@ async fn store(
     if origin != Origin::Create {
         call.server.may_also_create(call).await?;
     }
+    if origin == Origin::Apply {
+        call.resource.form.settle(&mut object);
+    }
     call.resource.form.warnings(&object, None).into_iter().for_each(|warning| call.warnings.add(warning));
     let key = registry::join_key(call.namespace(), metadata_text(&object, "name"));
     if options.dry_run {

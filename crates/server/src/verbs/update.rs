@@ -149,6 +149,9 @@ impl Change<'_> {
             return Err(Status::invalid(&kind, metadata_text(&new, "name"), &errors));
         }
         form.warnings(&new, Some(live)).into_iter().for_each(|warning| call.warnings.add(warning));
+        if self.applies {
+            form.settle(&mut new);
+        }
         schema::apply::restore_times_if_unchanged(live, &mut new);
         let last = is_deleting(live) && !has_finalizers(&new) && form.may_go(&new);
         if self.options.dry_run {

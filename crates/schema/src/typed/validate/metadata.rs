@@ -82,7 +82,7 @@ mod tests {
         );
         let live = parse(br#"{"metadata":{"name":"a","namespace":"n","resourceVersion":"1"}}"#);
         let errors = validate_metadata(kind, subresource, &new, old.then_some(&live));
-        let fields: Vec<String> = errors.iter().map(|error| error.field().to_owned()).collect();
+        let fields: Vec<String> = errors.iter().map(|error| error.field.to_string()).collect();
         assert_eq!(fields, expected, "{group}/{name}/{subresource}");
     }
 
