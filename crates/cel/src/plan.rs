@@ -162,7 +162,7 @@ impl Planner<'_> {
         let operand = self.node(select.operand)?;
         let mut attribute = into_attribute(operand);
         let key = KeyNode::Constant(Value::string(select.field.clone()));
-        attribute.qualifiers.push(Qualifier { key, optional: false });
+        attribute.qualify(Qualifier { key, optional: false });
         attribute.test_only = select.test_only;
         Ok(Node::Attribute(Box::new(attribute)))
     }
@@ -427,10 +427,10 @@ fn index(operand: Node, key: Node, optional: bool) -> Node {
     let mut attribute = into_attribute(operand);
     let key = match key {
         Node::Constant(value) => KeyNode::Constant(value),
-        Node::Attribute(key) if !key.test_only => KeyNode::Attribute(*key),
+        Node::Attribute(key) if !key.test_only => KeyNode::Attribute(key),
         other => KeyNode::Operand(other),
     };
-    attribute.qualifiers.push(Qualifier { key, optional });
+    attribute.qualify(Qualifier { key, optional });
     Node::Attribute(Box::new(attribute))
 }
 

@@ -109,6 +109,14 @@ pub(crate) struct Attribute {
     pub(crate) test_only: bool,
 }
 
+impl Attribute {
+    /// Adds a step. Most paths are short and kept for long, so that no place is held for more.
+    pub(crate) fn qualify(&mut self, qualifier: Qualifier) {
+        self.qualifiers.reserve_exact(1);
+        self.qualifiers.push(qualifier);
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum Base {
     /// A variable of the environment, by its place in [`Program::variables`].
@@ -142,7 +150,7 @@ pub(crate) struct Qualifier {
 #[derive(Debug)]
 pub(crate) enum KeyNode {
     Constant(Value<'static>),
-    Attribute(Attribute),
+    Attribute(Box<Attribute>),
     Operand(Node),
 }
 

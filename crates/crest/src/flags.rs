@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::storage::EtcdFlags;
+
 /// A Kubernetes API server for custom resources: one binary, no nodes, no pods.
 #[derive(Debug, Parser)]
 #[command(name = "crest", version, max_term_width = 100)]
@@ -19,7 +21,7 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the API on the embedded store.
+    /// Serve the API, on the embedded store or on etcd.
     Serve(Box<ServeFlags>),
     /// Write everything to one file, while the server runs or not.
     Backup(BackupFlags),
@@ -67,7 +69,9 @@ pub(crate) enum LogFormat {
 #[command(after_help = "Examples:
   crest serve                                    data in ./crest-data, https://127.0.0.1:6443
   crest serve --secure-port 0                    any free port; the kubeconfig has it
-  crest serve --data-dir /var/lib/crest --token-auth-file tokens.csv")]
+  crest serve --data-dir /var/lib/crest --token-auth-file tokens.csv
+  crest serve --etcd-servers https://10.0.0.1:2379,https://10.0.0.2:2379 --etcd-cafile ca.crt \\
+    --etcd-certfile crest.crt --etcd-keyfile crest.key")]
 pub(crate) struct ServeFlags {
     /// Directory for everything that must not be lost: the store, certificates, the admin kubeconfig
     #[arg(long, value_name = "DIR", default_value = "crest-data")]
@@ -125,9 +129,12 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration, help_heading = "Storage")]
     pub(crate) event_ttl: Duration,
 
-    /// How long replaced and deleted objects can still be watched and paged through
+    /// How long replaced and deleted objects can still be watched and paged through; on etcd 0 leaves it to others
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, help_heading = "Storage")]
     pub(crate) etcd_compaction_interval: Duration,
+
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFlags,
 
     /// How long to wait for requests under way when stopping
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Limits")]

@@ -4,6 +4,7 @@ mod backup;
 mod flags;
 mod logging;
 mod serve;
+mod storage;
 
 use std::process::ExitCode;
 

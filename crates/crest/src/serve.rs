@@ -78,7 +78,11 @@ pub(crate) fn make_private_dir(dir: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("cannot use the data directory '{}'", dir.display()))
 }
 
-fn open_store(flags: &ServeFlags) -> anyhow::Result<Arc<EmbeddedStore>> {
+fn open_store(flags: &ServeFlags) -> anyhow::Result<Arc<dyn Store>> {
+    if flags.etcd.are_given() {
+        let interval = flags.etcd_compaction_interval;
+        return flags.etcd.open((!interval.is_zero()).then_some(interval));
+    }
     let dir = flags.data_dir.join("store");
     let options =
         embedded::Options { keep_history: flags.etcd_compaction_interval, ..embedded::Options::default() };

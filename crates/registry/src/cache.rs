@@ -9,7 +9,7 @@
 //! A cache is cold until somebody asks for its resource; a definition that nobody uses costs nothing.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -20,11 +20,14 @@ use store::Revision;
 use tokio::sync::Notify;
 
 use crate::object::{FieldPaths, Object};
+use crate::wakeups::Wakeups;
 
 /// Bound: changes kept in the ring of one resource.
 const RING_EVENTS: usize = 8192;
 /// Bound: bytes of replaced and removed objects that the ring of one resource keeps alive.
 const RING_BYTES: usize = 4 << 20;
+/// Bound: the newest changes whose encoded forms are kept for all watchers. Those who follow are within a few.
+const RING_FRAMES: usize = 256;
 /// Bound: older states kept for lists that are read page by page.
 const PAGING_SNAPSHOTS: usize = 8;
 
@@ -45,7 +48,8 @@ pub struct Event {
     pub object: Arc<Object>,
     /// The object before the change.
     pub previous: Option<Arc<Object>>,
-    frames: Frames,
+    /// None once so many changes came since that hardly anybody asks any more.
+    frames: Option<Box<Frames>>,
 }
 
 impl Event {
@@ -55,45 +59,66 @@ impl Event {
         object: Arc<Object>,
         previous: Option<Arc<Object>>,
     ) -> Self {
-        Event { change, revision, object, previous, frames: Frames::default() }
+        Event { change, revision, object, previous, frames: Some(Box::default()) }
     }
 
-    /// The encoded event for one way of showing it (see [`FrameKey`]), made once and shared.
-    pub fn frame(&self, key: &FrameKey, encode: impl FnOnce() -> Bytes) -> Bytes {
-        self.frames.get(key, encode)
+    /// The encoded event for one way of showing it, made once and shared.
+    ///
+    /// `change` is what a watcher sees it as; `form` names version and form: equal texts must mean equal bytes.
+    pub fn frame(&self, change: Change, form: &Arc<str>, encode: impl FnOnce() -> Bytes) -> Bytes {
+        match &self.frames {
+            Some(frames) => frames.get(change, form, encode),
+            None => encode(),
+        }
+    }
+
+    /// The same without what was encoded: who comes so late encodes for itself.
+    fn retired(&self) -> Self {
+        let (object, previous) = (self.object.clone(), self.previous.clone());
+        Event { change: self.change, revision: self.revision, object, previous, frames: None }
     }
 }
 
-/// A way of showing an event: which change a watcher sees it as, in which version and form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FrameKey {
-    pub change: Change,
-    /// Names version and form; equal texts must mean equal bytes.
-    pub form: Arc<str>,
+/// An encoded event, and the way of showing it that this is.
+#[derive(Debug)]
+struct Frame {
+    change: Change,
+    form: Arc<str>,
+    bytes: Bytes,
+}
+
+impl Frame {
+    fn shows(&self, change: Change, form: &Arc<str>) -> bool {
+        self.change == change && (Arc::ptr_eq(&self.form, form) || self.form == *form)
+    }
 }
 
 /// Encoded events. Nearly always there is one form, which needs no lock.
 #[derive(Debug, Default)]
 struct Frames {
-    first: OnceLock<(FrameKey, Bytes)>,
-    others: Mutex<Vec<(FrameKey, Bytes)>>,
+    first: OnceLock<Frame>,
+    others: Mutex<Vec<Frame>>,
 }
 
 impl Frames {
-    fn get(&self, key: &FrameKey, encode: impl FnOnce() -> Bytes) -> Bytes {
+    fn get(&self, change: Change, form: &Arc<str>, encode: impl FnOnce() -> Bytes) -> Bytes {
         let mut encode = Some(encode);
-        let mut make = || encode.take().map_or_else(Bytes::new, |encode| encode());
-        let (first_key, first) = self.first.get_or_init(|| (key.clone(), make()));
-        if first_key == key {
-            return first.clone();
+        let mut make = || {
+            let bytes = encode.take().map_or_else(Bytes::new, |encode| encode());
+            Frame { change, form: form.clone(), bytes }
+        };
+        let first = self.first.get_or_init(&mut make);
+        if first.shows(change, form) {
+            return first.bytes.clone();
         }
         let mut others = self.others.lock();
-        if let Some((_, frame)) = others.iter().find(|(other, _)| other == key) {
-            return frame.clone();
+        if let Some(frame) = others.iter().find(|frame| frame.shows(change, form)) {
+            return frame.bytes.clone();
         }
         let frame = make();
-        others.push((key.clone(), frame.clone()));
-        frame
+        let bytes = frame.bytes.clone();
+        others.push(frame);
+        bytes
     }
 }
 
@@ -146,6 +171,11 @@ pub struct Cache {
     /// Lock order: never taken while `state` is held.
     fields: RwLock<Arc<FieldPaths>>,
     state: RwLock<State>,
+    /// The cursor behind the newest change, for those who only want to know whether there is something new.
+    head: AtomicU64,
+    /// Those who follow the changes.
+    pub(crate) wakeups: Arc<Wakeups>,
+    /// Those who wait for one change.
     changed: Arc<Notify>,
     /// The resource is no longer served: nothing will come any more.
     closed: AtomicBool,
@@ -171,6 +201,8 @@ enum Phase {
     Cold,
     /// The objects are being read: changes wait.
     Loading(Vec<store::EventBatch>),
+    /// They were being read when changes were lost: what is read must be read again.
+    Overtaken,
     Ready,
 }
 
@@ -196,6 +228,8 @@ impl Cache {
                 ring_bytes: 0,
                 paging: VecDeque::new(),
             }),
+            head: AtomicU64::new(0),
+            wakeups: Arc::default(),
             changed: Arc::new(Notify::new()),
             closed: AtomicBool::new(false),
             loaded: tokio::sync::OnceCell::new(),
@@ -298,6 +332,11 @@ impl Cache {
         Tail::Events(events)
     }
 
+    /// The cursor of the change that comes next.
+    pub(crate) fn head(&self) -> u64 {
+        self.head.load(Ordering::Acquire)
+    }
+
     /// Resolves at the next change. To miss none, call it before looking.
     pub fn changed(&self) -> tokio::sync::futures::OwnedNotified {
         self.changed.clone().notified_owned()
@@ -307,6 +346,7 @@ impl Cache {
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.changed.notify_waiters();
+        self.wakeups.wake();
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -330,34 +370,67 @@ impl Cache {
         self.state.write().phase = Phase::Cold;
     }
 
-    /// Takes the objects read at `revision` and applies what happened since.
-    pub(crate) fn finish_loading(&self, objects: Objects, revision: Revision) {
+    /// Takes the objects read at `revision` and applies what happened since. False: changes were lost meanwhile,
+    /// and the objects must be read again.
+    #[must_use]
+    pub(crate) fn finish_loading(&self, objects: Objects, revision: Revision) -> bool {
         let fields = self.fields();
         let mut state = self.state.write();
-        state.objects = objects;
-        state.revision = revision;
-        state.ring_floor = revision;
         let phase = std::mem::replace(&mut state.phase, Phase::Ready);
-        if let Phase::Loading(waiting) = phase {
-            for batch in waiting.iter().filter(|batch| batch.revision > revision) {
-                state.apply(batch, &self.prefix, &fields);
-            }
+        let Phase::Loading(waiting) = phase else {
+            state.phase = Phase::Loading(Vec::new());
+            return false;
+        };
+        state.begin(objects, revision);
+        for batch in &waiting {
+            state.apply(batch, &self.prefix, &fields);
         }
+        self.head.store(state.next_cursor(), Ordering::Release);
+        true
     }
 
-    /// Applies one batch of changes, of which only those of this resource are taken.
+    /// Whether changes that were lost concern it. One that is being read is told to start over.
+    pub(crate) fn needs_reading_anew(&self) -> bool {
+        let mut state = self.state.write();
+        if matches!(state.phase, Phase::Loading(_)) {
+            state.phase = Phase::Overtaken;
+        }
+        matches!(state.phase, Phase::Ready)
+    }
+
+    /// Takes a newer state, of which it is not known how it came about. The watchers have to find that out from
+    /// the store's history. The caller wakes [`Cache::wakeups`] afterwards.
+    pub(crate) fn replace_all(&self, objects: Objects, revision: Revision) {
+        {
+            let mut state = self.state.write();
+            if revision <= state.revision {
+                return;
+            }
+            // Beyond every cursor there is: all of them have fallen behind.
+            state.ring_start = state.next_cursor() + 1;
+            state.ring.clear();
+            state.ring_bytes = 0;
+            state.begin(objects, revision);
+            self.head.store(state.next_cursor(), Ordering::Release);
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// Applies one batch of changes, of which only those of this resource are taken. The caller wakes
+    /// [`Cache::wakeups`] afterwards.
     pub(crate) fn apply(&self, batch: &store::EventBatch) {
         {
             let fields = self.fields();
             let mut state = self.state.write();
             match &mut state.phase {
-                Phase::Cold => return,
+                Phase::Cold | Phase::Overtaken => return,
                 Phase::Loading(waiting) => {
                     waiting.push(batch.clone());
                     return;
                 }
                 Phase::Ready => state.apply(batch, &self.prefix, &fields),
             }
+            self.head.store(state.next_cursor(), Ordering::Release);
         }
         self.changed.notify_waiters();
     }
@@ -368,7 +441,18 @@ impl State {
         self.ring_start + self.ring.len() as u64
     }
 
+    /// Starts from a state that was read at `revision`.
+    fn begin(&mut self, objects: Objects, revision: Revision) {
+        self.objects = objects;
+        self.revision = revision;
+        self.ring_floor = revision;
+    }
+
     fn apply(&mut self, batch: &store::EventBatch, prefix: &Bytes, fields: &Arc<FieldPaths>) {
+        // The objects of a shared store may have been read before their changes are told.
+        if batch.revision <= self.revision {
+            return;
+        }
         for event in batch.events.iter().filter(|event| event.kv.key.starts_with(prefix)) {
             let Ok(key) = std::str::from_utf8(&event.kv.key[prefix.len()..]) else {
                 continue; // no writer of ours makes such a key
@@ -403,6 +487,10 @@ impl State {
     fn push(&mut self, event: Arc<Event>) {
         self.ring_bytes += kept_alive_by(&event);
         self.ring.push_back(event);
+        let old = self.ring.len().checked_sub(RING_FRAMES + 1);
+        if let Some(old) = old.and_then(|old| self.ring.get_mut(old)) {
+            *old = Arc::new(old.retired());
+        }
         while self.ring.len() > RING_EVENTS || self.ring_bytes > RING_BYTES {
             let Some(oldest) = self.ring.pop_front() else { return };
             self.ring_bytes -= kept_alive_by(&oldest);

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use store::{KeyRange, Revision, Watch, WatchMessage};
-use tokio::sync::futures::OwnedNotified;
 
 use crate::cache::{Cache, Change, Event, Objects, Tail};
 use crate::list::At;
 use crate::object::Object;
+use crate::wakeups::Seat;
 use crate::{Error, Registry};
 
 /// Bound: changes handed over at once.
@@ -36,13 +36,17 @@ pub struct Watcher {
     registry: Arc<Registry>,
     cache: Arc<Cache>,
     source: Source,
+    /// Those of one lane are woken together.
+    lane: u64,
+    /// Where it is woken; taken when it first has to wait.
+    seat: Option<Seat>,
     /// Everything up to here has been handed over.
     seen: Revision,
 }
 
 enum Source {
-    /// A cursor into the cache's ring, and the change that is waited for.
-    Ring(u64, Option<Pin<Box<OwnedNotified>>>),
+    /// A cursor into the cache's ring.
+    Ring(u64),
     /// The store's history, while its next message is awaited.
     History(Pin<Box<dyn Future<Output = FromHistory> + Send>>),
 }
@@ -69,21 +73,28 @@ impl Watcher {
                     }
                 };
                 let snapshot = cache.snapshot(applied);
-                let source = Source::Ring(snapshot.cursor, None);
-                let watcher = Watcher { registry, cache, source, seen: snapshot.revision };
+                let source = Source::Ring(snapshot.cursor);
+                let watcher =
+                    Watcher { registry, cache, source, lane: 0, seat: None, seen: snapshot.revision };
                 Ok((watcher, Some((snapshot.objects, snapshot.revision))))
             }
             Start::After(revision) => {
                 registry.any_state(&cache).await?;
                 let source = if let Some(cursor) = cache.cursor_after(revision) {
-                    Source::Ring(cursor, None)
+                    Source::Ring(cursor)
                 } else {
                     let keys = KeyRange::prefix(cache.prefix.clone());
                     next_message(registry.store().watch(keys, revision).await?)
                 };
-                Ok((Watcher { registry, cache, source, seen: revision }, None))
+                Ok((Watcher { registry, cache, source, lane: 0, seat: None, seen: revision }, None))
             }
         }
+    }
+
+    /// The watchers of a lane are woken one after the other: what waits for all of them has less to do.
+    #[must_use]
+    pub fn in_lane(self, lane: u64) -> Self {
+        Watcher { lane, seat: None, ..self }
     }
 
     /// Everything up to this revision has been handed over, or did not concern this resource.
@@ -102,25 +113,20 @@ impl Watcher {
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<Arc<Event>>, Error>> {
         loop {
             match &mut self.source {
-                Source::Ring(cursor, waiting) => {
-                    // Asked for before looking, so that no change falls between the two.
-                    let changed = waiting.get_or_insert_with(|| {
-                        let mut changed = Box::pin(self.cache.changed());
-                        changed.as_mut().enable();
-                        changed
-                    });
-                    // Read before the ring: what has been applied by now and is not in the ring afterwards
-                    // did not concern this resource.
-                    let applied = self.registry.applied();
-                    match self.cache.tail(*cursor, BATCH_EVENTS) {
-                        Tail::Events(events) if events.is_empty() => {
+                Source::Ring(cursor) => {
+                    if self.cache.head() == *cursor {
+                        // Asked for before looking again, so that no change falls between the two.
+                        self.seat.get_or_insert_with(|| self.cache.wakeups.seat(self.lane)).wait(cx);
+                        let closed = self.cache.is_closed();
+                        // Read before the ring: what has been applied by now and is not in the ring
+                        // afterwards did not concern this resource.
+                        let applied = self.registry.applied();
+                        if self.cache.head() == *cursor {
                             self.seen = self.seen.max(applied);
-                            if self.cache.is_closed() {
-                                return Poll::Ready(Err(Error::Gone));
-                            }
-                            ready!(changed.as_mut().poll(cx));
-                            *waiting = None;
+                            return if closed { Poll::Ready(Err(Error::Gone)) } else { Poll::Pending };
                         }
+                    }
+                    match self.cache.tail(*cursor, BATCH_EVENTS) {
                         Tail::Events(mut events) => {
                             *cursor += events.len() as u64;
                             // A watch may begin in the future.
@@ -137,7 +143,7 @@ impl Watcher {
                     let (watch, message) = ready!(message.as_mut().poll(cx));
                     let events = message.and_then(|message| self.take(message));
                     match (self.cache.cursor_after(self.seen), watch) {
-                        (Some(cursor), _) => self.source = Source::Ring(cursor, None),
+                        (Some(cursor), _) => self.source = Source::Ring(cursor),
                         (None, Some(watch)) => self.source = next_message(watch),
                         (None, None) => self.source = self.reopen(),
                     }

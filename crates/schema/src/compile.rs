@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use meta::{FieldError, FieldPath, Map, Text, Value};
 
@@ -22,7 +22,8 @@ use crate::parse::{Items, Props, PropsOrBool, RuleProps, props};
 use crate::pattern::Pattern;
 use crate::prune;
 use crate::structural::{
-    Additional, Bound, Checks, Enum, Facts, ListType, MapType, Node, Rule, Schema, Types,
+    Additional, Bound, Checks, Combined, Enum, Facts, ListType, MapType, Node, NumberChecks, Owned, Rule,
+    Schema, SizeChecks, Types, unless_empty,
 };
 
 impl Schema {
@@ -44,10 +45,43 @@ impl Schema {
     }
 }
 
-/// Compiles schemas that may share what is equal in them, such as the versions of one definition.
+/// The nodes in use, by their fingerprints. Definitions of one origin have much in common, and all have the plain
+/// string, the list of conditions and the like; what is equal is kept once, with the programs of its rules.
+/// It decides nothing but how much memory schemas take.
+static NODES: LazyLock<Mutex<Nodes>> = LazyLock::new(Mutex::default);
+
+#[derive(Default)]
+struct Nodes {
+    known: HashMap<u64, Vec<Weak<Node>>>,
+    /// Entries made since nodes that are no longer in use were last looked for.
+    made: usize,
+}
+
+/// So few entries are never worth a look.
+const NODES_SWEPT_FROM: usize = 4096;
+
+impl Nodes {
+    /// The node, or the equal one that was made before.
+    fn share(&mut self, node: Node) -> Arc<Node> {
+        let bucket = self.known.entry(fingerprint(&node)).or_default();
+        bucket.retain(|known| known.strong_count() > 0);
+        if let Some(known) = bucket.iter().filter_map(Weak::upgrade).find(|known| **known == node) {
+            return known;
+        }
+        let node = Arc::new(node);
+        bucket.push(Arc::downgrade(&node));
+        self.made += 1;
+        if self.made > NODES_SWEPT_FROM.max(self.known.len()) {
+            self.known.retain(|_, bucket| bucket.iter().any(|known| known.strong_count() > 0));
+            self.made = 0;
+        }
+        node
+    }
+}
+
+/// Compiles schemas.
 #[derive(Default)]
 pub struct Compiler {
-    nodes: HashMap<u64, Vec<Arc<Node>>>,
     patterns: HashMap<Text, Arc<Pattern>>,
     /// Defaults that pruning changed, by the address of the schema that has them.
     pruned: HashMap<usize, Option<Value>>,
@@ -109,9 +143,10 @@ impl Compiler {
             default: self.default_of(props),
             checks: self.checks(props, types),
             rules: props.rules.iter().map(rule).collect(),
+            owned: Owned::default(),
         };
         node.facts = facts(&node);
-        self.share(node)
+        NODES.lock().unwrap_or_else(PoisonError::into_inner).share(node)
     }
 
     fn default_of(&self, props: &Props<'_>) -> Option<Box<Value>> {
@@ -124,26 +159,35 @@ impl Compiler {
     fn checks(&mut self, props: &Props<'_>, types: Types) -> Option<Box<Checks>> {
         let bound = |limit: Option<f64>, exclusive| limit.map(|limit| Bound { limit, exclusive });
         let values = props.one_of_values.filter(|values| !values.is_empty());
-        let checks = Checks {
-            format: Format::of(props.format, types),
-            format_as_written: props.format.into(),
+        let numbers = NumberChecks {
             maximum: bound(props.maximum, props.exclusive_maximum),
             minimum: bound(props.minimum, props.exclusive_minimum),
             multiple_of: props.multiple_of,
+        };
+        let sizes = SizeChecks {
             max_length: props.max_length,
             min_length: props.min_length,
-            pattern: (!props.pattern.is_empty()).then(|| self.pattern(props.pattern)),
             max_items: props.max_items,
             min_items: props.min_items,
-            unique_items: props.unique_items,
             max_properties: props.max_properties,
             min_properties: props.min_properties,
-            one_of_values: values.map(|values| Enum::new(values.to_vec())),
-            required: props.required.iter().map(|name| Text::from(*name)).collect(),
+        };
+        let combined = Combined {
             all_of: props.all_of.iter().map(|props| self.node(props)).collect(),
             any_of: props.any_of.iter().map(|props| self.node(props)).collect(),
             one_of: props.one_of.iter().map(|props| self.node(props)).collect(),
             not: props.not.as_deref().map(|props| self.node(props)),
+        };
+        let checks = Checks {
+            format: Format::of(props.format, types),
+            format_as_written: props.format.into(),
+            pattern: (!props.pattern.is_empty()).then(|| self.pattern(props.pattern)),
+            one_of_values: values.map(|values| Box::new(Enum::new(values.to_vec()))),
+            required: props.required.iter().map(|name| Text::from(*name)).collect(),
+            unique_items: props.unique_items,
+            numbers: unless_empty(numbers),
+            sizes: unless_empty(sizes),
+            combined: unless_empty(combined),
         };
         (checks != Checks::default()).then(|| Box::new(checks))
     }
@@ -155,17 +199,6 @@ impl Compiler {
         let pattern = Arc::new(Pattern::new(source));
         self.patterns.insert(source.into(), Arc::clone(&pattern));
         pattern
-    }
-
-    /// The node, or the equal one that was made before.
-    fn share(&mut self, node: Node) -> Arc<Node> {
-        let bucket = self.nodes.entry(fingerprint(&node)).or_default();
-        if let Some(known) = bucket.iter().find(|known| ***known == node) {
-            return Arc::clone(known);
-        }
-        let node = Arc::new(node);
-        bucket.push(Arc::clone(&node));
-        node
     }
 }
 
@@ -214,11 +247,14 @@ fn fingerprint(node: &Node) -> u64 {
     node.rules.hash(&mut hasher);
     if let Some(checks) = &node.checks {
         checks.required.hash(&mut hasher);
-        (checks.max_length, checks.min_length, checks.max_items, checks.min_items).hash(&mut hasher);
+        checks.sizes.hash(&mut hasher);
         checks.pattern.as_ref().map(|pattern| pattern.source.as_str()).hash(&mut hasher);
         checks.one_of_values.as_ref().map(|values| values.values.len()).hash(&mut hasher);
-        for child in checks.all_of.iter().chain(&checks.any_of).chain(&checks.one_of).chain(&checks.not) {
-            address(child).hash(&mut hasher);
+        if let Some(combined) = &checks.combined {
+            let Combined { all_of, any_of, one_of, not } = &**combined;
+            for child in all_of.iter().chain(any_of).chain(one_of).chain(not) {
+                address(child).hash(&mut hasher);
+            }
         }
     }
     hasher.finish()

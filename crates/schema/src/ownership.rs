@@ -10,9 +10,7 @@ use crate::structural::{Additional, ListType, MapType, Node, Schema, Types};
 
 /// The type of a custom resource. `preserve_unknown`: a definition of old, whose objects keep everything.
 pub fn of_schema(schema: &Schema, preserve_unknown: bool) -> TypeRef {
-    let mut converter = FromSchema { known: HashMap::new() };
-    let def = converter.definition(&schema.root, preserve_unknown, true);
-    def.into()
+    FromSchema { known: HashMap::new() }.type_of(&schema.root, preserve_unknown, true)
 }
 
 /// The type of a kind without a schema: everything is taken as it comes.
@@ -20,23 +18,34 @@ pub fn of_anything() -> TypeRef {
     TypeRef::root([], Some(TypeRef::deduced()))
 }
 
-/// Equal subtrees of a schema are one allocation; their types become one too.
+/// Equal subtrees of schemas are one allocation; their types become one too.
 struct FromSchema {
+    /// Those that keep unknown fields. Others are kept with the node.
     known: HashMap<(*const Node, bool), TypeRef>,
 }
 
 impl FromSchema {
-    fn type_of(&mut self, node: &Arc<Node>, preserve_unknown: bool) -> TypeRef {
-        let key = (Arc::as_ptr(node), preserve_unknown);
+    /// `resource`: the value is an object with a type and metadata of its own.
+    fn type_of(&mut self, node: &Arc<Node>, preserve_unknown: bool, resource: bool) -> TypeRef {
+        if !preserve_unknown {
+            let mut make = || self.definition(node, false, resource).into();
+            let (made_for, ty) = node.owned.0.get_or_init(|| (resource, make()));
+            // Nothing but the root of one kind that is a part of another is asked for in both ways.
+            return if *made_for == resource { ty.clone() } else { make() };
+        }
+        let key = (Arc::as_ptr(node), resource);
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let made: TypeRef = self.definition(node, preserve_unknown, node.embedded_resource).into();
+        let made: TypeRef = self.definition(node, preserve_unknown, resource).into();
         self.known.insert(key, made.clone());
         made
     }
 
-    /// `resource`: the value is an object with a type and metadata of its own.
+    fn inner(&mut self, node: &Arc<Node>, preserve_unknown: bool) -> TypeRef {
+        self.type_of(node, preserve_unknown, node.embedded_resource)
+    }
+
     fn definition(&mut self, node: &Node, preserve_unknown: bool, resource: bool) -> TypeDef {
         let preserve_unknown = preserve_unknown || node.preserve_unknown;
         let types = node.declared_types;
@@ -64,7 +73,7 @@ impl FromSchema {
     fn object(&mut self, node: &Node, preserve_unknown: bool, resource: bool) -> TypeDef {
         let mut fields: Vec<Field> = Vec::new();
         for (name, property) in &node.properties {
-            let mut field = Field::new(name.clone(), self.type_of(property, preserve_unknown));
+            let mut field = Field::new(name.clone(), self.inner(property, preserve_unknown));
             field.default = property.default.as_deref().cloned();
             fields.push(field);
         }
@@ -74,7 +83,7 @@ impl FromSchema {
             fields.push(Field::new("metadata", TypeRef::object_meta()));
         }
         let additional = match &node.additional {
-            Additional::Schema(schema) => Some(self.type_of(schema, preserve_unknown)),
+            Additional::Schema(schema) => Some(self.inner(schema, preserve_unknown)),
             Additional::Allowed => Some(TypeRef::deduced()),
             Additional::Unspecified if preserve_unknown || fields.is_empty() => Some(TypeRef::deduced()),
             Additional::Denied | Additional::Unspecified => None,
@@ -85,7 +94,7 @@ impl FromSchema {
 
     fn list(&mut self, node: &Node, preserve_unknown: bool) -> TypeDef {
         let element = match &node.items {
-            Some(items) => self.type_of(items, preserve_unknown),
+            Some(items) => self.inner(items, preserve_unknown),
             None => TypeRef::deduced(),
         };
         let kind = match node.list_type {

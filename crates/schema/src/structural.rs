@@ -4,16 +4,17 @@
 //! nested under `allOf`, `anyOf`, `oneOf` and `not`; those simply have no extensions. What only people read
 //! (descriptions, titles, examples) is not kept: publication reads the definition itself.
 //!
-//! Equal subtrees of one compilation are one allocation ([`crate::compile`] sees to that), and each node knows
+//! Equal subtrees are one allocation, across all definitions ([`crate::compile`] sees to that), and each node knows
 //! what its subtree contains, so that a pass with nothing to do below a node does not go there.
 //!
 //! Upstream: apiextensions-apiserver/pkg/apiserver/schema/structural.go, v1.36.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use meta::{Text, Value};
 
+use crate::apply::TypeRef;
 pub use crate::expr::Rules;
 use crate::formats::Format;
 use crate::pattern::Pattern;
@@ -54,6 +55,18 @@ pub struct Node {
     pub checks: Option<Box<Checks>>,
     /// The `x-kubernetes-validations` of this node.
     pub rules: Rules,
+    /// What field ownership knows of it, once asked.
+    pub(crate) owned: Owned,
+}
+
+/// A type that was made of a node. It follows from the rest, so nodes are equal whether or not they have it.
+#[derive(Debug, Default)]
+pub(crate) struct Owned(pub(crate) OnceLock<(bool, TypeRef)>);
+
+impl PartialEq for Owned {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Numbers in a schema come from JSON and are never NaN. Being `Eq` lets `Arc` compare by address first, which
@@ -243,29 +256,73 @@ impl Facts {
     }
 }
 
-/// The value validations of a node.
+/// The value validations of a node. What few nodes have is kept in groups of its own: a large schema has a
+/// thousand of these.
 #[derive(Debug, Default, PartialEq)]
 pub struct Checks {
     pub format: Option<Format>,
     /// The format as written, also when it has no meaning for the type: checks of defaults look at it.
     pub format_as_written: Text,
+    pub pattern: Option<Arc<Pattern>>,
+    pub one_of_values: Option<Box<Enum>>,
+    pub required: Box<[Text]>,
+    pub unique_items: bool,
+    pub(crate) numbers: Option<Box<NumberChecks>>,
+    pub(crate) sizes: Option<Box<SizeChecks>>,
+    pub(crate) combined: Option<Box<Combined>>,
+}
+
+/// Demands on numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NumberChecks {
     pub maximum: Option<Bound>,
     pub minimum: Option<Bound>,
     pub multiple_of: Option<f64>,
+}
+
+/// Demands on how long or large something is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SizeChecks {
     pub max_length: Option<i64>,
     pub min_length: Option<i64>,
-    pub pattern: Option<Arc<Pattern>>,
     pub max_items: Option<i64>,
     pub min_items: Option<i64>,
-    pub unique_items: bool,
     pub max_properties: Option<i64>,
     pub min_properties: Option<i64>,
-    pub one_of_values: Option<Enum>,
-    pub required: Box<[Text]>,
+}
+
+/// Schemas that a value must meet besides.
+#[derive(Debug, Default, PartialEq)]
+pub struct Combined {
     pub all_of: Box<[Arc<Node>]>,
     pub any_of: Box<[Arc<Node>]>,
     pub one_of: Box<[Arc<Node>]>,
     pub not: Option<Arc<Node>>,
+}
+
+impl Checks {
+    /// Demands on numbers; none when there are none.
+    pub fn numbers(&self) -> NumberChecks {
+        self.numbers.as_deref().copied().unwrap_or_default()
+    }
+
+    /// Demands on sizes; none when there are none.
+    pub fn sizes(&self) -> &SizeChecks {
+        static NONE: SizeChecks = SizeChecks {
+            max_length: None,
+            min_length: None,
+            max_items: None,
+            min_items: None,
+            max_properties: None,
+            min_properties: None,
+        };
+        self.sizes.as_deref().unwrap_or(&NONE)
+    }
+}
+
+/// A group of checks, unless it says nothing.
+pub(crate) fn unless_empty<T: Default + PartialEq>(group: T) -> Option<Box<T>> {
+    (group != T::default()).then(|| Box::new(group))
 }
 
 /// A limit of a number.

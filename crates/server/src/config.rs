@@ -18,6 +18,8 @@ pub struct Config {
     /// How long a stopping server waits for requests under way.
     pub shutdown_grace: Duration,
     pub event_ttl: Duration,
+    /// Who this server is among several on one store, unlike all others ever; `None`: the store is its own.
+    pub replica: Option<String>,
 }
 
 impl Default for Config {
@@ -30,6 +32,7 @@ impl Default for Config {
             max_connections: 16_384,
             shutdown_grace: Duration::from_secs(30),
             event_ttl: crate::catalog::builtin::EVENT_TTL,
+            replica: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Only `listen`, `pipeline`, `respond` and `health` see HTTP types; the catalog, the verbs and the loops do
 //! not, so that they can be tested without a socket.
 
+mod binary;
 mod bootstrap;
 pub mod catalog;
 mod coalesce;
@@ -35,6 +36,7 @@ use tokio::sync::watch;
 pub use config::Config;
 pub use env::{Env, SharedEnv, SystemEnv};
 pub use listen::{Bound, ListenError, Security, bind};
+pub use registry::KEY_ROOT;
 
 use catalog::Catalog;
 use verbs::Call;
@@ -48,6 +50,7 @@ pub struct Server {
     pub(crate) authorizer: Box<dyn auth::Authorizer>,
     pub(crate) limits: limits::Limits,
     pub(crate) metrics: metrics::Metrics,
+    pub(crate) leadership: loops::leader::Leadership,
     /// True once the server is shutting down: watches end, readiness is denied.
     pub(crate) stopping: watch::Sender<bool>,
     /// True once everything that start-up promises is there.
@@ -75,6 +78,7 @@ impl Server {
             authorizer: Box::new(authz::standard(vec![Box::new(authz::bootstrap::rules())])),
             limits: limits::Limits::new(config),
             metrics: metrics::Metrics::new(),
+            leadership: loops::leader::Leadership::new(config.replica.as_deref()),
             stopping: watch::Sender::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),

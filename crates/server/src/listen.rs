@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hyper::service::service_fn;
@@ -87,6 +88,7 @@ impl Bound {
             client_roots: security.client_roots,
             places: Arc::new(Semaphore::new(config.max_connections)),
             http: http(),
+            connections: AtomicU64::new(0),
         });
         let graceful = GracefulShutdown::new();
         let mut handshakes = JoinSet::new();
@@ -130,6 +132,8 @@ struct Shared {
     client_roots: ClientRoots,
     places: Arc<Semaphore>,
     http: auto::Builder<TokioExecutor>,
+    /// How many there were.
+    connections: AtomicU64,
 }
 
 fn http() -> auto::Builder<TokioExecutor> {
@@ -171,7 +175,7 @@ async fn serve_connection(
     };
     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let certificate = PeerCertificate::judge(chain, &shared.client_roots, shared.server.env.now());
-    let peer = Arc::new(Peer { certificate });
+    let peer = Arc::new(Peer { connection: shared.connections.fetch_add(1, Ordering::Relaxed), certificate });
     let server = shared.server.clone();
     let service = service_fn(move |req| {
         let (server, peer) = (server.clone(), peer.clone());

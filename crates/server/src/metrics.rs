@@ -59,6 +59,11 @@ struct DurationLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct NameLabel {
+    name: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct KindLabel {
     request_kind: &'static str,
 }
@@ -81,6 +86,7 @@ pub(crate) struct Metrics {
     watches: Gauge,
     unauthorized: Counter,
     panics: Counter,
+    leading: Family<NameLabel, Gauge>,
     store_revision: Gauge<u64, AtomicU64>,
     store_commits: Gauge<u64, AtomicU64>,
     store_syncs: Gauge<u64, AtomicU64>,
@@ -97,6 +103,7 @@ impl Metrics {
             watches: Gauge::default(),
             unauthorized: Counter::default(),
             panics: Counter::default(),
+            leading: Family::default(),
             store_revision: Gauge::default(),
             store_commits: Gauge::default(),
             store_syncs: Gauge::default(),
@@ -132,6 +139,11 @@ impl Metrics {
             "crest_request_panics",
             "Requests that failed by a bug of the server",
             self.panics.clone(),
+        );
+        registry.register(
+            "leader_election_master_status",
+            "Whether this replica does the background work of all, by the name of the lease",
+            self.leading.clone(),
         );
         registry.register(
             "crest_store_revision",
@@ -201,6 +213,8 @@ impl Metrics {
     /// Everything counted, as Prometheus reads it.
     pub(crate) fn exposition(&self, server: &Server) -> String {
         let stats = server.registry.store().stats();
+        let name = crate::loops::leader::LEASE_NAME;
+        self.leading.get_or_create(&NameLabel { name }).set(server.leadership.is_leading().into());
         self.store_revision.set(server.registry.applied().0);
         self.store_commits.set(stats.commits);
         self.store_syncs.set(stats.syncs);

@@ -13,8 +13,8 @@
 //! * a key written with a time to live leaves with an ordinary delete event;
 //! * what cannot be kept is said with an [`Error`] that the caller can act on.
 //!
-//! The backends: [`memory`] (tests, `--ephemeral`) and embedded (one process, on disk). The trait
-//! is asynchronous and linearizable so that a remote one (etcd) fits it.
+//! The backends: [`memory`] (tests), embedded (one process, on disk) and etcd (a cluster of its own,
+//! shared by several processes).
 //!
 //! ```
 //! use store::{KeyRange, Range, Store, Txn, memory::MemoryStore};
@@ -36,6 +36,8 @@ pub mod conformance;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 mod kv;
 pub mod memory;
 mod range;
@@ -50,7 +52,7 @@ pub use futures_util::future::BoxFuture;
 
 pub use crate::{
     clock::{Clock, ManualClock, SystemClock, UnixSeconds},
-    error::{Cause, Error, Result},
+    error::{Cause, Error, Outage, Result},
     kv::{KeyValue, Revision},
     range::{KeyRange, Range, RangeResult, What},
     stats::Stats,

@@ -2,13 +2,18 @@
 //!
 //! [`Crest`] starts the program on a free port with a folder of its own, waits until it says that it serves,
 //! and leaves nothing behind: no process, no file. [`Client`] speaks to it over HTTP/2 or HTTP/1.1 and shows
-//! what was really on the wire; [`Tool`] runs kubectl and helm against it.
+//! what was really on the wire; [`Tool`] runs kubectl and helm against it. [`Etcd`] is a real cluster of one or
+//! three members that can be killed and paused, [`Proxy`] a network before it that can be cut.
 //!
 //! Nothing here sleeps to wait for a state. What has not happened within [`PATIENCE`] fails the test.
 
 mod client;
 mod crest;
+mod dice;
+mod etcd;
+pub mod history;
 mod process;
+mod proxy;
 mod steady;
 mod tool;
 mod watch;
@@ -18,7 +23,10 @@ use std::time::Duration;
 
 pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Unanswered};
 pub use crest::{Credentials, Crest, Setup, built_crest};
+pub use dice::Dice;
+pub use etcd::{Etcd, EtcdSetup, EtcdVersion};
 pub use process::Ended;
+pub use proxy::{Link, Proxy};
 pub use steady::steady;
 pub use tool::{Ran, Tool};
 pub use watch::{Event, Watch, revision};

@@ -101,7 +101,7 @@ impl Ran {
 /// The program that an environment variable names.
 #[expect(clippy::disallowed_methods, reason = "tests have no flags")]
 #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-fn find(variable: &str) -> Option<PathBuf> {
+pub(crate) fn find(variable: &str) -> Option<PathBuf> {
     if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
         return Some(path.into());
     }

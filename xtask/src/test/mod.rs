@@ -13,7 +13,7 @@ use anyhow::Result;
 use pico_args::Arguments;
 
 use crate::progress::{Progress, duration};
-use crate::tools::{self, Tools};
+use crate::tools::Tools;
 use crate::workspace::Workspace;
 use crate::{conform, crest, process, tidy};
 use cargo_output::TestOutput;
@@ -25,7 +25,7 @@ Usage: cargo xtask test
 
 Stops at the first failure and shows the command that repeats it.
 The tests include those that drive the program with kubectl, helm and clients;
-they find the fetched programs in CREST_KUBECTL, CREST_HELM and CREST_ETCD.
+they find the fetched programs in CREST_KUBECTL, CREST_HELM and CREST_ETCD*.
 Conformance runs the scenarios listed in conformance/*.txt; without the shared
 material (see `cargo xtask --help`) it is skipped, and says so.
 
@@ -100,10 +100,11 @@ impl Check<'_> {
     }
 
     fn tools(&mut self, progress: &Progress) -> Step {
-        let tools =
-            Tools::ensure(self.workspace, progress).map_err(|error| broken(&error, "cargo xtask tools"))?;
+        let tools = Tools::ensure_all(self.workspace, progress)
+            .map_err(|error| broken(&error, "cargo xtask tools"))?;
+        let versions = tools.versions();
         self.tools = Some(tools);
-        Ok(one(tools::versions()))
+        Ok(one(versions))
     }
 
     fn format(&mut self, progress: &Progress) -> Step {

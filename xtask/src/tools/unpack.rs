@@ -1,8 +1,9 @@
-//! Takes one file out of a package: a tar.gz or zip archive, which may hold further archives.
+//! Takes one file out of a package: a tar.gz, zip or Debian archive, which may hold further archives.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use flate2::read::GzDecoder;
@@ -25,14 +26,27 @@ pub(crate) fn extract(archive: &Path, path: &[&str], out: &mut impl Write) -> Re
 /// One entry of one archive; the kind of the archive is told by its name.
 fn entry(archive: &Path, file: File, name: &str, out: &mut impl Write) -> Result<()> {
     match archive.extension().and_then(|extension| extension.to_str()) {
-        Some("tgz" | "gz") => tar_entry(file, name, out),
+        Some("tgz" | "gz") => tar_entry(GzDecoder::new(file), name, out),
         Some("zip" | "whl") => zip_entry(file, name, out),
-        _ => bail!("{} is neither a tar.gz nor a zip archive", archive.display()),
+        Some("deb") => deb_entry(archive, name, out),
+        _ => bail!("{} is neither a tar.gz, a zip nor a Debian archive", archive.display()),
     }
 }
 
+/// Through `dpkg-deb`, which is wherever such packages can be fetched, and knows all their compressions.
+fn deb_entry(archive: &Path, name: &str, out: &mut impl Write) -> Result<()> {
+    let mut command = Command::new("dpkg-deb");
+    command.arg("--fsys-tarfile").arg(archive).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut unpacker = command.spawn().context("cannot run dpkg-deb")?;
+    let contents = unpacker.stdout.take().context("dpkg-deb has no output")?;
+    let found = tar_entry(contents, name, out);
+    // What follows the entry is not read, which ends the program with a broken pipe.
+    unpacker.wait()?;
+    found
+}
+
 fn tar_entry(file: impl Read, name: &str, out: &mut impl Write) -> Result<()> {
-    for entry in tar::Archive::new(GzDecoder::new(file)).entries()? {
+    for entry in tar::Archive::new(file).entries()? {
         let mut entry = entry?;
         if entry.path()?.as_ref() == Path::new(name) {
             std::io::copy(&mut entry, out)?;

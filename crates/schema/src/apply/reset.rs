@@ -5,7 +5,7 @@
 //!
 //! Upstream: managedfields/internal/stripmeta.go, rest.ResetFieldsStrategy, v1.36.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use meta::Text;
 
@@ -33,9 +33,12 @@ pub(super) fn strip_system(fields: &mut FieldSet) {
     fields.subtract(&STRIPPED);
 }
 
-/// Field paths to skip; always includes the system's own. Made once per resource.
+/// Field paths to skip; always includes the system's own. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct ResetFields {
+pub struct ResetFields(Arc<Skips>);
+
+#[derive(Debug)]
+struct Skips {
     root: Skip,
     /// Without the system's own.
     given: Skip,
@@ -68,7 +71,7 @@ impl ResetFields {
             root.add(path);
         }
         root.enter("metadata").container = true;
-        ResetFields { root, given }
+        ResetFields(Arc::new(Skips { root, given }))
     }
 
     /// Only the system's own fields.
@@ -78,11 +81,11 @@ impl ResetFields {
     }
 
     pub(super) fn root(&self) -> &Skip {
-        &self.root
+        &self.0.root
     }
 
     pub(super) fn root_with_system(&self) -> &Skip {
-        &self.given
+        &self.0.given
     }
 }
 

@@ -202,6 +202,9 @@ impl fmt::Debug for TypeRef {
 
 impl From<TypeDef> for TypeRef {
     fn from(def: TypeDef) -> Self {
+        if let TypeDef { scalar: Some(scalar), list: None, map: None } = def {
+            return TypeRef::scalar(scalar);
+        }
         TypeRef(Arc::new(OnceLock::from(def)))
     }
 }
@@ -226,7 +229,7 @@ impl TypeRef {
     pub fn scalar(scalar: Scalar) -> Self {
         static SCALARS: LazyLock<[TypeRef; 4]> = LazyLock::new(|| {
             [Scalar::Numeric, Scalar::String, Scalar::Boolean, Scalar::Untyped]
-                .map(|scalar| TypeDef::scalar(scalar).into())
+                .map(|scalar| TypeRef(Arc::new(OnceLock::from(TypeDef::scalar(scalar)))))
         });
         SCALARS[scalar as usize].clone()
     }

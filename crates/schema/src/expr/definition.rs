@@ -138,8 +138,8 @@ pub(crate) struct Terms<'p> {
 fn max_children(node: &Node) -> Option<u64> {
     let limits = node.checks.as_deref();
     match node.declared_types {
-        Types::OBJECT if node.additional.is_specified() => limits?.max_properties.map(count),
-        Types::ARRAY => limits?.max_items.map(count),
+        Types::OBJECT if node.additional.is_specified() => limits?.sizes().max_properties.map(count),
+        Types::ARRAY => limits?.sizes().max_items.map(count),
         _ => Some(1),
     }
 }

@@ -42,7 +42,7 @@ impl Declaration {
     /// The declaration of values of a schema; `None` when expressions cannot see them.
     pub(crate) fn of(node: &Node, level: Level) -> Option<Declaration> {
         let limits = node.checks.as_deref();
-        let max_length = limits.and_then(|checks| checks.max_length).map(count);
+        let max_length = limits.and_then(|checks| checks.sizes().max_length).map(count);
         let text_bytes = max_length.map(|length| length.saturating_mul(4));
         let plain =
             |ty, max_elements, min_bytes| Declaration { shape: Shape::Plain(ty), max_elements, min_bytes };
@@ -60,13 +60,13 @@ impl Declaration {
             }
             Kind::List(item) => {
                 let item = Declaration::of(item?, Level::Inner)?;
-                let bound = limits.and_then(|checks| checks.max_items).map(count);
+                let bound = limits.and_then(|checks| checks.sizes().max_items).map(count);
                 let max_elements = bound.unwrap_or((REQUEST_BYTES - 2) / (item.min_bytes + 1));
                 Declaration { shape: Shape::List(Box::new(item)), max_elements, min_bytes: 2 }
             }
             Kind::Map(value) => {
                 let value = Declaration::of(value, Level::Inner)?;
-                let bound = limits.and_then(|checks| checks.max_properties).map(count);
+                let bound = limits.and_then(|checks| checks.sizes().max_properties).map(count);
                 let max_elements = bound.unwrap_or((REQUEST_BYTES - 2) / (value.min_bytes + 6));
                 Declaration { shape: Shape::Map(Box::new(value)), max_elements, min_bytes: 2 }
             }

@@ -7,7 +7,7 @@ use super::checks::{
     Range, enum_contains, format_for, has_duplicates, is_above, is_below, is_too_long, is_too_short,
     number_passes, text_format, type_mismatch, types_for,
 };
-use crate::structural::{Additional, Checks, Facts, Members, Node};
+use crate::structural::{Additional, Checks, Combined, Facts, Members, Node};
 
 pub(super) fn accepts(node: &Node, value: &Value, purpose: Purpose) -> bool {
     if !node.facts.has(Facts::DEMANDS) {
@@ -60,11 +60,13 @@ fn passes(checks: &Checks, value: &Value, purpose: Purpose) -> bool {
         Value::String(text) => passes_text(checks, text, purpose),
         Value::Array(items) => {
             let repeats = checks.unique_items && has_duplicates(items);
-            !repeats && !is_above(items.len(), checks.max_items) && !is_below(items.len(), checks.min_items)
+            !repeats
+                && !is_above(items.len(), checks.sizes().max_items)
+                && !is_below(items.len(), checks.sizes().min_items)
         }
         Value::Object(map) => {
-            !is_above(map.len(), checks.max_properties)
-                && !is_below(map.len(), checks.min_properties)
+            !is_above(map.len(), checks.sizes().max_properties)
+                && !is_below(map.len(), checks.sizes().min_properties)
                 && checks.required.iter().all(|name| map.contains_key(name))
         }
         _ => true,
@@ -74,16 +76,18 @@ fn passes(checks: &Checks, value: &Value, purpose: Purpose) -> bool {
 }
 
 fn passes_text(checks: &Checks, text: &str, purpose: Purpose) -> bool {
-    checks.max_length.is_none_or(|limit| !is_too_long(text, limit))
-        && checks.min_length.is_none_or(|limit| !is_too_short(text, limit))
+    checks.sizes().max_length.is_none_or(|limit| !is_too_long(text, limit))
+        && checks.sizes().min_length.is_none_or(|limit| !is_too_short(text, limit))
         && checks.pattern.as_ref().is_none_or(|pattern| pattern.is_match(text))
         && text_format(checks, purpose).is_none_or(|rule| rule(text))
 }
 
 fn passes_combinations(checks: &Checks, value: &Value, purpose: Purpose) -> bool {
+    let Some(combined) = &checks.combined else { return true };
+    let Combined { all_of, any_of, one_of, not } = &**combined;
     let fits = |node: &Node| accepts(node, value, purpose);
-    checks.all_of.iter().all(|node| fits(node))
-        && (checks.any_of.is_empty() || checks.any_of.iter().any(|node| fits(node)))
-        && (checks.one_of.is_empty() || checks.one_of.iter().filter(|node| fits(node)).take(2).count() == 1)
-        && checks.not.as_ref().is_none_or(|node| !fits(node))
+    all_of.iter().all(|node| fits(node))
+        && (any_of.is_empty() || any_of.iter().any(|node| fits(node)))
+        && (one_of.is_empty() || one_of.iter().filter(|node| fits(node)).take(2).count() == 1)
+        && not.as_ref().is_none_or(|node| !fits(node))
 }

@@ -7,7 +7,7 @@ use meta::Value;
 
 use super::Purpose;
 use crate::formats::FormatKind;
-use crate::structural::{Bound, Checks, Enum, Node, Types};
+use crate::structural::{Bound, Checks, Enum, Node, NumberChecks, Types};
 
 /// 2^63, the first float that is too large for an integer.
 const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
@@ -263,10 +263,11 @@ pub(super) fn number_passes(checks: &Checks, types: Types, format: &str, value: 
             range.holds(limit) && !fails(Compared::new(value, limit, range), exclusive)
         })
     };
+    let NumberChecks { maximum, minimum, multiple_of } = checks.numbers();
     range.holds_value(value)
-        && within(checks.maximum, Compared::exceeds)
-        && within(checks.minimum, Compared::falls_short)
-        && checks.multiple_of.is_none_or(|factor| {
+        && within(maximum, Compared::exceeds)
+        && within(minimum, Compared::falls_short)
+        && multiple_of.is_none_or(|factor| {
             let compared = Compared::new(value, factor, range);
             range.holds(factor) && compared.has_positive_limit() && compared.is_multiple()
         })

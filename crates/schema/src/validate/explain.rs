@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use meta::wire::json;
 use meta::{ErrorType, FieldError, FieldPath, Map, Value, go_fmt};
@@ -14,7 +15,7 @@ use super::checks::{
     is_too_short, text_format, type_mismatch, types_for,
 };
 use crate::ratchet;
-use crate::structural::{Additional, Bound, Checks, Enum, Node};
+use crate::structural::{Additional, Bound, Checks, Combined, Enum, Node, NumberChecks};
 
 /// What an error of an object as a whole, or of several fields together, has for a field.
 const NO_FIELD: &str = "<nil>";
@@ -91,8 +92,8 @@ impl Walk<'_> {
             }
             outcome.passed += 1;
         }
-        if let Some(checks) = checks {
-            self.combinations(checks, value, &mut outcome);
+        if let Some(combined) = checks.and_then(|checks| checks.combined.as_deref()) {
+            self.combinations(combined, value, &mut outcome);
         }
         outcome.passed += 2;
         match value {
@@ -127,26 +128,26 @@ impl Walk<'_> {
         }
     }
 
-    fn combinations(&mut self, checks: &Checks, value: &Value, outcome: &mut Outcome) {
-        if !checks.any_of.is_empty() {
-            self.any_of(checks, value, outcome);
+    fn combinations(&mut self, combined: &Combined, value: &Value, outcome: &mut Outcome) {
+        if !combined.any_of.is_empty() {
+            self.any_of(&combined.any_of, value, outcome);
         }
-        if !checks.one_of.is_empty() {
-            self.one_of(checks, value, outcome);
+        if !combined.one_of.is_empty() {
+            self.one_of(&combined.one_of, value, outcome);
         }
-        if !checks.all_of.is_empty() {
-            self.all_of(checks, value, outcome);
+        if !combined.all_of.is_empty() {
+            self.all_of(&combined.all_of, value, outcome);
         }
-        if let Some(node) = &checks.not
+        if let Some(node) = &combined.not
             && self.value(node, value, None).is_valid()
         {
             outcome.failures.push(self.whole("must not validate the schema (not)"));
         }
     }
 
-    fn any_of(&mut self, checks: &Checks, value: &Value, outcome: &mut Outcome) {
+    fn any_of(&mut self, nodes: &[Arc<Node>], value: &Value, outcome: &mut Outcome) {
         let mut best: Option<Outcome> = None;
-        for node in &checks.any_of {
+        for node in nodes {
             let alternative = self.value(node, value, None);
             if alternative.is_valid() {
                 outcome.add(alternative);
@@ -160,11 +161,11 @@ impl Walk<'_> {
         outcome.add(best.unwrap_or_default());
     }
 
-    fn one_of(&mut self, checks: &Checks, value: &Value, outcome: &mut Outcome) {
+    fn one_of(&mut self, nodes: &[Arc<Node>], value: &Value, outcome: &mut Outcome) {
         let mut best: Option<Outcome> = None;
         let mut first: Option<Outcome> = None;
         let mut valid = 0;
-        for node in &checks.one_of {
+        for node in nodes {
             let alternative = self.value(node, value, None);
             if alternative.is_valid() {
                 valid += 1;
@@ -187,14 +188,14 @@ impl Walk<'_> {
         }
     }
 
-    fn all_of(&mut self, checks: &Checks, value: &Value, outcome: &mut Outcome) {
+    fn all_of(&mut self, nodes: &[Arc<Node>], value: &Value, outcome: &mut Outcome) {
         let mut valid = 0;
-        for node in &checks.all_of {
+        for node in nodes {
             let part = self.value(node, value, None);
             valid += usize::from(part.is_valid());
             outcome.add(part);
         }
-        if valid != checks.all_of.len() {
+        if valid != nodes.len() {
             let none = if valid == 0 { ". None validated" } else { "" };
             outcome.failures.push(self.whole(&format!("must validate all the schemas (allOf){none}")));
         }
@@ -206,10 +207,10 @@ impl Walk<'_> {
         let Some(checks) = checks else {
             return;
         };
-        if let Some(limit) = checks.max_length.filter(|limit| is_too_long(text, *limit)) {
+        if let Some(limit) = checks.sizes().max_length.filter(|limit| is_too_long(text, *limit)) {
             let message = self.in_body(&format!("should be at most {limit} chars long"));
             outcome.failures.push(self.failure(ErrorType::TooLong, Value::Null, message, &too_long(limit)));
-        } else if let Some(limit) = checks.min_length.filter(|limit| is_too_short(text, *limit)) {
+        } else if let Some(limit) = checks.sizes().min_length.filter(|limit| is_too_short(text, *limit)) {
             outcome
                 .failures
                 .push(self.invalid(text.into(), &format!("should be at least {limit} chars long")));
@@ -250,13 +251,14 @@ impl Walk<'_> {
         let Some(checks) = checks else {
             return;
         };
-        if let Some(factor) = checks.multiple_of {
+        let NumberChecks { maximum, minimum, multiple_of } = checks.numbers();
+        if let Some(factor) = multiple_of {
             if !range.holds(factor) {
                 outcome.failures.push(out_of_range("MultipleOf"));
             }
             self.multiple_of(Compared::new(value, factor, range), outcome);
         }
-        if let Some(Bound { limit, exclusive }) = checks.minimum {
+        if let Some(Bound { limit, exclusive }) = minimum {
             if !range.holds(limit) {
                 outcome.failures.push(out_of_range("Minimum boundary"));
             }
@@ -266,7 +268,7 @@ impl Walk<'_> {
                 outcome.failures.push(self.beyond(words, compared));
             }
         }
-        if let Some(Bound { limit, exclusive }) = checks.maximum {
+        if let Some(Bound { limit, exclusive }) = maximum {
             if !range.holds(limit) {
                 outcome.failures.push(out_of_range("Maximum boundary"));
             }
@@ -316,12 +318,12 @@ impl Walk<'_> {
         let Some(checks) = checks else {
             return;
         };
-        if let Some(limit) = checks.min_items.filter(|limit| is_below(items.len(), Some(*limit))) {
+        if let Some(limit) = checks.sizes().min_items.filter(|limit| is_below(items.len(), Some(*limit))) {
             outcome
                 .failures
                 .push(self.invalid(count(items.len()), &format!("should have at least {limit} items")));
         }
-        if let Some(limit) = checks.max_items.filter(|limit| is_above(items.len(), Some(*limit))) {
+        if let Some(limit) = checks.sizes().max_items.filter(|limit| is_above(items.len(), Some(*limit))) {
             let message = self.in_body(&format!("should have at most {limit} items"));
             outcome.failures.push(self.too_many(items.len(), limit, message));
         }
@@ -344,13 +346,13 @@ impl Walk<'_> {
         old: Option<&Value>,
         outcome: &mut Outcome,
     ) {
-        let min = checks.and_then(|checks| checks.min_properties);
+        let min = checks.and_then(|checks| checks.sizes().min_properties);
         if let Some(limit) = min.filter(|limit| is_below(map.len(), Some(*limit))) {
             outcome
                 .failures
                 .push(self.invalid(count(map.len()), &format!("should have at least {limit} properties")));
         }
-        let max = checks.and_then(|checks| checks.max_properties);
+        let max = checks.and_then(|checks| checks.sizes().max_properties);
         if let Some(limit) = max.filter(|limit| is_above(map.len(), Some(*limit))) {
             let message = self.in_body(&format!("should have at most {limit} properties"));
             outcome.failures.push(self.too_many(map.len(), limit, message));

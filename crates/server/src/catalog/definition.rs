@@ -1,7 +1,7 @@
 //! From a `CustomResourceDefinition` to the resources it defines, and the behaviour of definitions themselves.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use meta::{Text, Value};
 use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
@@ -13,6 +13,7 @@ use schema::structural::Facts;
 
 use super::builtin::CLEANUP_FINALIZER;
 use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
+use super::openapi::pieces::Pieces;
 use super::resource::{Habits, Names, Published, Resource, Source, Subresource};
 use super::{columns, version};
 use crate::conditions::{self, Condition};
@@ -121,13 +122,15 @@ impl Compiled<'_> {
     }
 
     fn ownership(&self) -> VersionOwnership {
+        static NOT_STATUS: LazyLock<ResetFields> = LazyLock::new(|| ResetFields::new(&[&["status"]]));
+        static ONLY_STATUS: LazyLock<ResetFields> =
+            LazyLock::new(|| ResetFields::new(&[&["spec"], &["metadata"]]));
         let status = self.written.at(&["subresources", "status"]).is_some();
-        let main: &[&[&str]] = if status { &[&["status"]] } else { &[] };
         VersionOwnership {
             api_version: self.api_version.clone(),
             types: self.types.clone(),
-            main: ResetFields::new(main),
-            status: ResetFields::new(&[&["spec"], &["metadata"]]),
+            main: if status { NOT_STATUS.clone() } else { ResetFields::none().clone() },
+            status: ONLY_STATUS.clone(),
         }
     }
 }
@@ -203,6 +206,7 @@ fn describe(
             name: metadata_text(definition, "name").into(),
             uid: metadata_text(definition, "uid").into(),
             generation: meta::Meta::of(definition).generation(),
+            pieces: Pieces::default(),
         }),
         names,
     }

@@ -10,6 +10,7 @@ pub mod definition;
 pub mod discovery;
 pub mod form;
 pub mod openapi;
+pub mod packed;
 pub mod resource;
 pub mod version;
 
@@ -26,6 +27,7 @@ pub struct Catalog {
     groups: OrdMap<Text, Arc<Group>>,
     definitions: HashMap<Text, Arc<Placement>>,
     documents: Arc<discovery::Documents>,
+    builtin_pieces: Arc<openapi::pieces::BuiltinPieces>,
 }
 
 /// An API group.
@@ -95,6 +97,11 @@ impl Catalog {
                 })
             })
         })
+    }
+
+    /// The names of the definitions that bring something.
+    pub fn definitions(&self) -> impl Iterator<Item = &Text> {
+        self.definitions.keys()
     }
 
     /// The same catalog with a definition's resources in place of those it had before.

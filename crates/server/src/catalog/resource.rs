@@ -10,6 +10,7 @@ use meta::{Text, Value};
 use registry::{Cache, FieldPaths};
 
 use super::form::Form;
+use super::openapi::pieces::Pieces;
 
 /// One resource in one version. Built-ins and definitions are described alike.
 pub struct Resource {
@@ -44,6 +45,8 @@ pub struct Published {
     /// Tells this state of the definition from every other one.
     pub uid: Text,
     pub generation: i64,
+    /// What it adds to documents.
+    pub pieces: Pieces,
 }
 
 impl Published {

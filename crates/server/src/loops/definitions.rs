@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use meta::{Map, Text, Value};
 use registry::{Cache, Change, Object};
+use store::Revision;
 
-use super::{Again, delete_all, follow, look_again, next_change, remove, tree, write};
+use super::{Again, delete_all, delete_one, follow, look_again, next_change, remove, tree, write};
 use crate::Server;
 use crate::catalog::builtin::CLEANUP_FINALIZER;
 use crate::catalog::definition::{self, text};
@@ -43,6 +44,7 @@ pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error
 pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
     let Some(cache) = definitions(&server) else { return Ok(()) };
     let (mut watcher, objects) = follow(&server, &cache).await?;
+    drop_unknown(&server, &objects);
     let mut keeper = Keeper { server, cache, held: HashMap::new() };
     let values: Vec<_> =
         objects.values().filter_map(|entry| Some((&entry.object, tree(&entry.object)?))).collect();
@@ -52,8 +54,23 @@ pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
     for (object, value) in values {
         keeper.settle(object, value).await?;
     }
+    let server = keeper.server.clone();
+    // What was deleted while another replica led.
+    let mut leading = server.leadership.is_leading();
     loop {
-        for event in watcher.next().await? {
+        let events = tokio::select! {
+            events = watcher.next() => events?,
+            () = server.leadership.begun(), if !leading => {
+                leading = true;
+                keeper.clean_up_all().await?;
+                continue;
+            }
+            () = server.leadership.ended(), if leading => {
+                leading = false;
+                continue;
+            }
+        };
+        for event in events {
             // Only the newest state counts; an older one has been overtaken.
             match keeper.cache.get(event.object.name()) {
                 Some(current) => {
@@ -66,6 +83,19 @@ pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
             }
         }
     }
+}
+
+/// Stops serving definitions that went while nobody looked: the loop starts anew when it lost track of a shared store.
+/// Their objects were somebody else's to delete.
+fn drop_unknown(server: &Server, objects: &registry::Objects) {
+    let catalog = server.catalog.load();
+    let gone: Vec<&Text> = catalog.definitions().filter(|name| !objects.contains_key(*name)).collect();
+    if gone.is_empty() {
+        return;
+    }
+    let known =
+        gone.into_iter().fold(catalog.as_ref().clone(), |catalog, name| catalog.without_definition(name));
+    server.catalog.store(Arc::new(known));
 }
 
 /// What the loop remembers, so that a change costs the size of the change: the names that definitions hold,
@@ -115,8 +145,10 @@ impl Keeper {
         judge(&self.server, &mut value);
         if value != before {
             own_status(&self.server, &before, &mut value);
-            // The change comes back as an event, and then there is nothing to do.
+            // The change comes back as an event, and then there is nothing to do. Another replica may have been
+            // faster with the same; the names count as taken at once, so that all replicas judge alike.
             write(&self.server, &self.cache, object, &value).await?;
+            self.remember(&value);
             return Ok(());
         }
         self.serve(&value);
@@ -153,8 +185,7 @@ impl Keeper {
         let catalog = self.server.catalog.load_full();
         self.server.catalog.store(Arc::new(catalog.without_definition(object.name())));
         if let Some(resource) = catalog.any_version(group, plural) {
-            // A create that had passed the catalog before it changed may have come after the cleaning.
-            delete_all(&self.server, &resource.cache, "").await?;
+            self.delete_orphans(object.name(), &resource.cache).await?;
             self.server.registry.forget(&resource.cache);
         }
         let Some(others) = self.held.get_mut(group) else { return Ok(()) };
@@ -175,7 +206,37 @@ impl Keeper {
     }
 }
 
-/// Deletes the objects of a deleted definition, then lets it go.
+impl Keeper {
+    /// Deletes what a create left behind that had passed the catalog of this replica before it changed.
+    ///
+    /// Another replica may already serve a new definition of this name, whose objects must stay.
+    async fn delete_orphans(&self, name: &str, objects: &Cache) -> Result<(), registry::Error> {
+        let applied = self.server.registry.fresh(objects).await?;
+        let left = objects.snapshot(applied).objects;
+        // All caches have seen the same changes: without a definition now, these objects never had a newer one.
+        if self.cache.get(name).is_some() {
+            return Ok(());
+        }
+        for entry in left.values() {
+            delete_one(&self.server, objects, &entry.object).await?;
+        }
+        Ok(())
+    }
+
+    /// This replica leads from now on: goes on with what another began.
+    async fn clean_up_all(&self) -> Result<(), registry::Error> {
+        for entry in self.cache.snapshot(Revision::ZERO).objects.values() {
+            if entry.object.deleting
+                && let Some(value) = tree(&entry.object)
+            {
+                clean_up(&self.server, &self.cache, &entry.object, value).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Deletes the objects of a deleted definition, then lets it go. Only the leader does.
 async fn clean_up(
     server: &Arc<Server>,
     cache: &Arc<Cache>,
@@ -183,7 +244,8 @@ async fn clean_up(
     mut value: Value,
 ) -> Result<(), registry::Error> {
     let finalizers = value.at(&["metadata", "finalizers"]).and_then(Value::as_array).unwrap_or_default();
-    if !finalizers.iter().any(|name| name.as_str() == Some(CLEANUP_FINALIZER)) {
+    let due = finalizers.iter().any(|name| name.as_str() == Some(CLEANUP_FINALIZER));
+    if !due || !server.leadership.is_leading() {
         return Ok(());
     }
     let before = value.clone();

@@ -3,8 +3,12 @@
 //! Each loop follows the changes of its resource and looks at everything once at the start; it never sleeps
 //! to wait for a state. A loop acts through the registry on objects it has just read, so that it loses
 //! against any other writer and looks again.
+//!
+//! Of several replicas on one store each serves what definitions bring and says whether their names are accepted: it
+//! sees the same definitions in the same order and comes to the same answer. What deletes is done by one, the leader.
 
 mod definitions;
+pub(crate) mod leader;
 mod namespaces;
 
 use std::future::Future;
@@ -29,9 +33,17 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 pub(crate) async fn start(server: &Arc<Server>, tasks: &mut JoinSet<()>) -> Result<(), registry::Error> {
     crate::bootstrap::make_namespaces(server).await?;
     definitions::catch_up(server).await?;
-    let (one, two) = (server.clone(), server.clone());
+    let (one, two, three) = (server.clone(), server.clone(), server.clone());
     tasks.spawn(async move { keep_running("definitions", &one, definitions::run).await });
-    tasks.spawn(async move { keep_running("namespaces", &two, namespaces::run).await });
+    tasks.spawn(async move {
+        keep_running("namespaces", &two, |server| while_leading(server, namespaces::run)).await;
+    });
+    if server.leadership.is_shared() {
+        tasks.spawn(async move {
+            keep_running("leader", &three, leader::run).await;
+            leader::release(&three).await;
+        });
+    }
     server.ready.send_replace(true);
     Ok(())
 }
@@ -57,6 +69,21 @@ where
             _ = stopping.wait_for(|stopping| *stopping) => return,
         }
         tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Runs a loop as long as this replica leads, again and again.
+async fn while_leading<F, R>(server: Arc<Server>, run: F) -> Result<(), registry::Error>
+where
+    F: Fn(Arc<Server>) -> R,
+    R: Future<Output = Result<(), registry::Error>>,
+{
+    loop {
+        server.leadership.begun().await;
+        tokio::select! {
+            ended = run(server.clone()) => return ended,
+            () = server.leadership.ended() => {}
+        }
     }
 }
 

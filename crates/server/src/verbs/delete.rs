@@ -133,8 +133,7 @@ async fn remove(
         uid: current.uid().to_owned(),
         ..StatusDetails::default()
     };
-    let value = Status::success(details).to_value();
-    Ok(Outcome::Done(Answer::Value { code: 200, value, output: output.as_status() }))
+    Ok(Outcome::Done(Answer::Status { status: Status::success(details), media: output.media }))
 }
 
 /// The object must be the one that the client means. Kinds that are marked first check it in words of their

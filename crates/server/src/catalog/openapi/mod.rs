@@ -1,6 +1,6 @@
 //! `OpenAPI`: v3 with one document for each version of a group, v2 with one for everything.
 //!
-//! Made when somebody asks, of pieces that are kept with the part of the catalog they describe; a definition
+//! Made when somebody asks, of pieces that are kept with the definition they describe; a definition
 //! that nobody asks about costs nothing here. The hash of a document is one of what it is made from, so that
 //! the list of documents is told without making them.
 //!
@@ -10,14 +10,14 @@ mod binary;
 mod builtin;
 mod parameters;
 mod paths;
+pub mod pieces;
 mod schemas;
 
 use meta::{Map, Text, Value, wire::json};
 use sha2::{Digest, Sha512};
 
-use self::builtin::Definitions;
 use super::discovery::{Document, hex};
-use super::form::Form;
+use super::packed::Packed;
 use super::resource::Source;
 use super::{Catalog, GroupVersion, Resource};
 use crate::documents::KUBERNETES_VERSION;
@@ -74,12 +74,12 @@ fn plain_paths(catalog: &Catalog) -> impl Iterator<Item = String> {
     ["api", "apis", "version"].into_iter().map(str::to_owned).chain(groups)
 }
 
-/// The JSON of a small document, in protobuf.
-pub fn to_binary(document: &Document) -> Document {
-    let tree = json::parse(&document.body).map(|parsed| parsed.value).unwrap_or_default();
+/// A document of `OpenAPI` v3, in protobuf. Hardly anybody asks for it, so nothing of it is kept.
+pub fn to_binary(document: &[u8]) -> Vec<u8> {
+    let tree = json::parse(document).map(|parsed| parsed.value).unwrap_or_default();
     let mut message = Vec::new();
     binary::v3::document(&tree, &mut message);
-    Document { body: message.into(), etag: document.etag.clone() }
+    message
 }
 
 /// A document of `OpenAPI` v3 about a path that is no resource.
@@ -120,30 +120,25 @@ pub fn hash(version: &GroupVersion) -> &str {
 }
 
 /// The document of one version of a group, in JSON.
-pub fn group_version(version: &GroupVersion) -> &Document {
-    version.fragments.openapi.get_or_init(|| {
-        let body = json::to_vec(&tree(version)).into();
-        Document { body, etag: hash(version).to_owned() }
-    })
-}
-
-/// The document of one version of a group, in protobuf. Hardly anybody asks for it, so it is not kept.
-pub fn group_version_binary(version: &GroupVersion) -> Document {
-    let mut message = Vec::new();
-    binary::v3::document(&tree(version), &mut message);
-    Document { body: message.into(), etag: hash(version).to_owned() }
-}
-
-fn tree(version: &GroupVersion) -> Value {
-    let mut common = Definitions::new(Dialect::V3);
-    common.add_common();
-    let parts = parts(version, Dialect::V3, common);
-    object([
-        ("openapi", "3.0.0".into()),
-        ("info", info(version)),
-        ("paths", Value::Object(parts.paths)),
-        ("components", object([("schemas", Value::Object(parts.definitions))])),
-    ])
+pub fn group_version(version: &GroupVersion) -> Packed {
+    let builtin = version.fragments.openapi.get_or_init(|| pieces::builtin_of_version(version));
+    let customs: Vec<_> = pieces::customs(version.resources.values())
+        .map(|(resource, pieces)| (resource, pieces.members(resource, Dialect::V3)))
+        .collect();
+    let members = || std::iter::once(builtin).chain(customs.iter().map(|(_, members)| *members));
+    let scale = customs.iter().any(|(resource, _)| pieces::has_scale(resource));
+    let mut text = br#"{"openapi":"3.0.0","info":"#.to_vec();
+    json::encode(&info(version), &mut text);
+    text.extend_from_slice(br#","paths":{"#);
+    let mut document = Packed::default();
+    document.text(text);
+    document.members(members().map(|members| &members.paths));
+    document.text(br#"},"components":{"schemas":{"#);
+    let definitions = members().map(|members| &members.definitions);
+    let scale = scale.then(|| pieces::scale(Dialect::V3));
+    document.members(std::iter::once(pieces::common(Dialect::V3)).chain(scale).chain(definitions));
+    document.text("}}}");
+    document
 }
 
 fn info(version: &GroupVersion) -> Value {
@@ -156,76 +151,64 @@ fn info(version: &GroupVersion) -> Value {
     object([("title", title.into()), ("version", release.into())])
 }
 
-/// What one version of a group adds to a document.
-struct Parts {
-    paths: Map,
-    definitions: Map,
-}
-
-/// What a version brings, beside the given definitions.
-fn parts(version: &GroupVersion, dialect: Dialect, mut definitions: Definitions) -> Parts {
-    let mut paths = Map::new();
-    for resource in version.resources.values() {
-        let names = add_definitions(resource, dialect, &mut definitions);
-        paths::add(resource, &names, dialect, &mut paths);
-    }
-    Parts { paths, definitions: definitions.found }
-}
-
-fn add_definitions(resource: &Resource, dialect: Dialect, definitions: &mut Definitions) -> paths::Names {
-    let scale = "io.k8s.api.autoscaling.v1.Scale".to_owned();
-    match &resource.form {
-        Form::Builtin(form) => paths::Names {
-            kind: definitions.kind(form.kind, &resource.group),
-            list: definitions.list(form.kind, &resource.group, &resource.names.list_kind),
-            scale,
-        },
-        Form::Custom(form) => {
-            let kind = custom_name(resource, &resource.names.kind);
-            let list = custom_name(resource, &resource.names.list_kind);
-            definitions.found.insert(kind.as_str(), schemas::kind(resource, dialect));
-            definitions.found.insert(list.as_str(), schemas::list(resource, dialect));
-            if form.scale.is_some() {
-                definitions.add_scale();
-            }
-            paths::Names { kind, list, scale }
-        }
-    }
-}
-
 /// `OpenAPI` v2 of everything, in JSON.
-pub fn whole(catalog: &Catalog) -> &Document {
-    catalog.documents.openapi_v2.get_or_init(|| {
-        let (mut paths, mut definitions) = (Vec::new(), Vec::new());
-        each_part(catalog, |parts| {
-            add_members(&parts.paths, &mut paths);
-            add_members(&parts.definitions, &mut definitions);
-        });
-        let mut text = Vec::with_capacity(paths.len() + definitions.len() + (1 << 16));
-        text.push(b'{');
-        add_members(&frame(), &mut text);
-        for (key, members) in [("definitions", &definitions), ("paths", &paths)] {
-            text.push(b',');
-            json::encode_str(key, &mut text);
-            text.extend_from_slice(b":{");
-            text.extend_from_slice(members);
-            text.push(b'}');
-        }
-        text.push(b'}');
-        Document::new(text)
-    })
+pub fn whole(catalog: &Catalog) -> Packed {
+    let builtin = catalog.builtin_pieces.json(catalog);
+    let customs: Vec<_> = published(catalog)
+        .map(|(resource, pieces)| (resource, pieces.members(resource, Dialect::V2)))
+        .collect();
+    let members = || std::iter::once(builtin).chain(customs.iter().map(|(_, members)| *members));
+    let scale = customs.iter().any(|(resource, _)| pieces::has_scale(resource));
+    let scale = (scale && !pieces::is_scale_built_in(catalog)).then(|| pieces::scale(Dialect::V2));
+    let mut text = vec![b'{'];
+    add_members(&frame(), &mut text);
+    text.extend_from_slice(br#","definitions":{"#);
+    let mut document = Packed::default();
+    document.text(text);
+    document.members(members().map(|members| &members.definitions).chain(scale));
+    document.text(br#"},"paths":{"#);
+    document.members(members().map(|members| &members.paths));
+    document.text("}}");
+    document
 }
 
 /// `OpenAPI` v2 of everything, in protobuf.
-pub fn whole_binary(catalog: &Catalog) -> &Document {
-    catalog.documents.openapi_v2_binary.get_or_init(|| {
-        let mut message = Vec::new();
-        binary::v2::document(&frame(), &mut message);
-        each_part(catalog, |parts| {
-            binary::v2::add_named(binary::v2::Part::Paths, parts.paths, &mut message);
-            binary::v2::add_named(binary::v2::Part::Definitions, parts.definitions, &mut message);
-        });
-        Document::new(message)
+pub fn whole_binary(catalog: &Catalog) -> Packed {
+    let mut message = Vec::new();
+    binary::v2::document(&frame(), &mut message);
+    let mut document = Packed::default();
+    document.text(message);
+    document.piece(catalog.builtin_pieces.binary(catalog));
+    let mut scale = pieces::is_scale_built_in(catalog);
+    for (resource, pieces) in published(catalog) {
+        if !scale && pieces::has_scale(resource) {
+            document.piece(pieces::scale_binary());
+            scale = true;
+        }
+        document.piece(pieces.binary(resource));
+    }
+    document
+}
+
+/// A hash of everything that `OpenAPI` v2 is made from, and of the form it is in.
+pub fn whole_hash(catalog: &Catalog, in_json: bool) -> String {
+    let parts = catalog.documents.openapi_hash.get_or_init(|| {
+        let mut digest = Sha512::new();
+        for version in catalog.groups().flat_map(|group| &group.versions) {
+            digest.update(hash(version));
+        }
+        hex(&digest.finalize())
+    });
+    let form: &[u8] = if in_json { b"json" } else { b"protobuf" };
+    hex(&Sha512::new().chain_update(parts).chain_update(form).finalize())
+}
+
+/// The custom resources that `OpenAPI` v2 tells of. One that has the name of something built in is not told.
+fn published(catalog: &Catalog) -> impl Iterator<Item = (&Resource, &pieces::Pieces)> {
+    let resources = catalog.groups().flat_map(|group| &group.versions).flat_map(|v| v.resources.values());
+    pieces::customs(resources).filter(|(resource, _)| {
+        let kinds = [&resource.names.kind, &resource.names.list_kind];
+        !kinds.iter().any(|kind| catalog.builtin_pieces.has(catalog, &custom_name(resource, kind)))
     })
 }
 
@@ -246,21 +229,6 @@ fn frame() -> Map {
         ("swagger", "2.0".into()),
     ];
     members.into_iter().collect()
-}
-
-/// Gives what each version of a group adds, definitions only once. The tree of all is never in memory as a
-/// whole.
-fn each_part(catalog: &Catalog, mut add: impl FnMut(Parts)) {
-    let mut definitions = Definitions::new(Dialect::V2);
-    definitions.add_common();
-    let common = definitions.found;
-    let mut known: std::collections::HashSet<String> = common.keys().map(str::to_owned).collect();
-    add(Parts { paths: Map::new(), definitions: common });
-    for version in catalog.groups().flat_map(|group| &group.versions) {
-        let mut parts = parts(version, Dialect::V2, Definitions::new(Dialect::V2));
-        parts.definitions.retain(|name, _| known.insert(name.to_owned()));
-        add(parts);
-    }
 }
 
 fn add_members(members: &Map, text: &mut Vec<u8>) {
