@@ -14,6 +14,7 @@ use crate::typed::types::Kind;
 
 /// How the rules of a kind look at metadata.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "independent of each other")]
 struct Looks {
     /// At that of a new object.
     create: bool,
@@ -82,7 +83,7 @@ mod tests {
         );
         let live = parse(br#"{"metadata":{"name":"a","namespace":"n","resourceVersion":"1"}}"#);
         let errors = validate_metadata(kind, subresource, &new, old.then_some(&live));
-        let fields: Vec<String> = errors.iter().map(|error| error.field.to_string()).collect();
+        let fields: Vec<String> = errors.iter().map(|error| error.field.clone()).collect();
         assert_eq!(fields, expected, "{group}/{name}/{subresource}");
     }
 
