@@ -33,7 +33,7 @@ pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error
     let mut catalog = server.catalog.load().as_ref().clone();
     for entry in cache.snapshot(applied).objects.values() {
         if let Some(definition) = tree(&entry.object) {
-            let resources = definition::resources(&server.registry, &cache, &definition);
+            let resources = definition::resources(server, &cache, &definition);
             catalog = catalog.with_definition(entry.object.name(), resources);
         }
     }
@@ -173,7 +173,7 @@ impl Keeper {
             }
             held.served = Some(served);
         }
-        let resources = definition::resources(&self.server.registry, &self.cache, value);
+        let resources = definition::resources(&self.server, &self.cache, value);
         let catalog = self.server.catalog.load().with_definition(name, resources);
         self.server.catalog.store(Arc::new(catalog));
     }

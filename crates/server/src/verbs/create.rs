@@ -49,7 +49,7 @@ pub(super) async fn create(
     let when = if origin == Origin::Apply { Deduplication::Patched } else { Deduplication::Body };
     drop_double_owners(&mut object, call, when);
     if origin != Origin::Apply {
-        call.resource.form.own(call, None, &mut object, options);
+        call.resource.form.own(call, None, &mut object, options).await;
     }
     admit(call, &object).await?;
     if !is_generated(&object) {
@@ -97,20 +97,21 @@ async fn store(
         if call.live_at(&key).await?.is_some() {
             return Err(taken(call, &key, &object).await);
         }
-        call.resource.form.default(&mut object);
-        return Ok(Answer::Value { code, value: object, output });
+        let value = call.unstored(object).await?;
+        return Ok(Answer::Value { code, value, output });
     }
     // A version that cannot be read is as good as none; it is not stored in either case.
     if resource_version(&object).is_ok_and(|version| version != 0) {
         return Err(Status::unknown(500, "resourceVersion should not be set on objects to be created"));
     }
     let (registry, cache) = (&call.server.registry, &call.resource.cache);
-    let mut written = registry.create(cache, &key, call.encoded(&mut object)).await;
+    let mut object = call.stored_form(object).await?;
+    let mut written = registry.create(cache, &key, call.encoded(&object)).await;
     if let Err(registry::Error::TooLarge { .. }) = written
         && origin != Origin::Apply
         && drop_owners(&mut object)
     {
-        written = registry.create(cache, &key, call.encoded(&mut object)).await;
+        written = registry.create(cache, &key, call.encoded(&object)).await;
     }
     match written {
         Ok(stored) => Ok(Answer::Object { code, object: stored, output }),

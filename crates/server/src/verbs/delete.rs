@@ -42,7 +42,7 @@ pub(super) async fn delete(
     check_preconditions(call, current, options)?;
     let form = &call.resource.form;
     form.may_delete(call, current)?;
-    let mut object = call.tree(current)?;
+    let mut object = call.tree(current).await?;
     if form.marks_deletion() && !is_deleting(&object) {
         form.mark_deletion(&mut object, &call.now(), options);
         return keep(call, current, object, options, output).await;
@@ -73,7 +73,7 @@ pub(super) async fn delete(
 async fn keep(
     call: &Call,
     current: &Arc<Object>,
-    mut object: Value,
+    object: Value,
     options: &DeleteOptions,
     output: &Output,
 ) -> Result<Outcome, Status> {
@@ -81,15 +81,12 @@ async fn keep(
         let code = code_of_kept(options);
         return Ok(Outcome::Done(Answer::Value { code, value: object, output: output.clone() }));
     }
-    if call.tree(current)? == object {
+    if call.tree(current).await? == object {
         return Ok(Outcome::Done(kept(current.clone(), options, output)));
     }
     let key = registry::join_key(current.namespace(), current.name());
-    let written = call
-        .server
-        .registry
-        .replace(&call.resource.cache, &key, current.revision, call.encoded(&mut object))
-        .await;
+    let stored = call.encoded(&call.stored_form(object).await?);
+    let written = call.server.registry.replace(&call.resource.cache, &key, current.revision, stored).await;
     match written {
         Ok(object) => Ok(Outcome::Done(kept(object, options, output))),
         Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),

@@ -80,9 +80,9 @@ impl Change<'_> {
         let mut live = call.live().await?;
         loop {
             let Some(current) = live else { return self.on_missing(&mut produce).await };
-            let tree = call.tree(&current)?;
+            let tree = call.tree(&current).await?;
             self.check_uid(metadata_text(&tree, "uid"))?;
-            let new = produce(Some(&tree))?;
+            let new = call.with_conversions(|| produce(Some(&tree))).await?;
             match self.write(&current, &tree, new).await? {
                 Outcome::Done(answer) => return Ok(answer),
                 Outcome::Lost(newer) => live = newer,
@@ -100,7 +100,7 @@ impl Change<'_> {
             return Err(call.not_found());
         }
         self.check_uid("")?;
-        let mut object = produce(None)?;
+        let mut object = call.with_conversions(|| produce(None)).await?;
         let uid = metadata_text(&object, "uid");
         if self.applies && !uid.is_empty() {
             let why = format!(
@@ -132,7 +132,7 @@ impl Change<'_> {
         self.check_version(current, &new)?;
         let form = &call.resource.form;
         if !self.applies {
-            form.own(call, Some(live), &mut new, self.options);
+            form.own(call, Some(live), &mut new, self.options).await;
         }
         drop_double_owners(&mut new, call, Deduplication::Patched);
         keep_system_fields(live, &mut new);
@@ -155,7 +155,8 @@ impl Change<'_> {
         schema::apply::restore_times_if_unchanged(live, &mut new);
         let last = is_deleting(live) && !has_finalizers(&new) && form.may_go(&new);
         if self.options.dry_run {
-            return Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }));
+            let value = call.unstored(new).await?;
+            return Ok(Outcome::Done(Answer::Value { code: 200, value, output: self.output.clone() }));
         }
         if last {
             return self.remove(current, new).await;
@@ -163,7 +164,10 @@ impl Change<'_> {
         if *live == new && current.api_version() == call.resource.storage_api_version {
             return Ok(Outcome::Done(self.answer(current.clone())));
         }
-        match self.replace(current, new).await {
+        let Some(stored) = self.stored_change(current, live, new).await? else {
+            return Ok(Outcome::Done(self.answer(current.clone())));
+        };
+        match self.replace(current, stored).await {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(&error, call)),
@@ -171,15 +175,34 @@ impl Change<'_> {
     }
 
     /// Writes the object, without its owners if it is too large with them; an apply insists on them.
-    async fn replace(&self, current: &Arc<Object>, mut new: Value) -> Result<Arc<Object>, registry::Error> {
+    async fn replace(&self, current: &Object, mut stored: Value) -> Result<Arc<Object>, registry::Error> {
         let (call, key) = (self.call, self.call.key());
         let (registry, cache) = (&call.server.registry, &call.resource.cache);
-        match registry.replace(cache, &key, current.revision, call.encoded(&mut new)).await {
-            Err(registry::Error::TooLarge { .. }) if !self.applies && drop_owners(&mut new) => {
-                registry.replace(cache, &key, current.revision, call.encoded(&mut new)).await
+        match registry.replace(cache, &key, current.revision, call.encoded(&stored)).await {
+            Err(registry::Error::TooLarge { .. }) if !self.applies && drop_owners(&mut stored) => {
+                registry.replace(cache, &key, current.revision, call.encoded(&stored)).await
             }
             written => written,
         }
+    }
+
+    /// The new object as it is to be stored; `None` when that is no change. Where a webhook converts, the two are
+    /// compared as it would store them.
+    async fn stored_change(
+        &self,
+        current: &Object,
+        live: &Value,
+        new: Value,
+    ) -> Result<Option<Value>, Status> {
+        let call = self.call;
+        let asks = call.resource.form.asking_views().is_some();
+        if !asks || call.resource.api_version() == call.resource.storage_api_version {
+            return call.stored_form(new).await.map(Some);
+        }
+        let both = futures_util::future::try_join(call.stored_form(live.clone()), call.stored_form(new));
+        let (before, after) = Box::pin(both).await?;
+        let same = before == after && current.api_version() == call.resource.storage_api_version;
+        Ok((!same).then_some(after))
     }
 
     /// An update that takes away the last reason to keep a deleted object removes it; the answer is the
