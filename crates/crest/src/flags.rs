@@ -94,6 +94,10 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "DIR", help_heading = "TLS")]
     pub(crate) cert_dir: Option<PathBuf>,
 
+    /// What clients call the server when a load balancer stands before it: a name or an IP address for the certificate
+    #[arg(long, value_name = "HOST", help_heading = "TLS")]
+    pub(crate) external_hostname: Option<String>,
+
     /// Serve with this certificate (PEM, with its chain) instead of one that Crest makes
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file", help_heading = "TLS")]
     pub(crate) tls_cert_file: Option<PathBuf>,

@@ -132,8 +132,14 @@ struct Certificates {
 impl Certificates {
     fn prepare(flags: &ServeFlags) -> anyhow::Result<Self> {
         let folder = flags.cert_dir.clone().unwrap_or_else(|| flags.data_dir.join("pki"));
-        let names =
+        let mut names =
             ServingNames::new(flags.bind_address, pki::names::host_name().as_deref(), &outward(flags));
+        if let Some(host) = &flags.external_hostname {
+            let named = names.and(host);
+            names = named.with_context(|| {
+                format!("--external-hostname: '{host}' is neither a host name nor an IP address")
+            })?;
+        }
         let own = flags.tls_cert_file.is_none().then_some(&names);
         let pki = pki::ensure(&folder, own, jiff::Timestamp::now())?;
         for change in &pki.changes {
