@@ -146,6 +146,10 @@ pub(crate) struct ServeFlags {
     #[command(flatten)]
     pub(crate) etcd: EtcdFlags,
 
+    /// How long to go on serving, though no longer ready, when asked to stop: time for load balancers to notice
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration, help_heading = "Limits")]
+    pub(crate) shutdown_delay_duration: Duration,
+
     /// How long to wait for requests under way when stopping
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Limits")]
     pub(crate) shutdown_grace: Duration,

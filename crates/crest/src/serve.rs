@@ -45,6 +45,7 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
         request_timeout: flags.request_timeout,
         max_requests_inflight: flags.max_requests_inflight,
         max_mutating_requests_inflight: flags.max_mutating_requests_inflight,
+        shutdown_delay: flags.shutdown_delay_duration,
         shutdown_grace: flags.shutdown_grace,
         event_ttl: flags.event_ttl,
         replica: flags.etcd.are_given().then(replica_identity),
@@ -202,6 +203,6 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: no new connections, requests under way may finish");
+        tracing::info!("stopping: not ready any more, requests under way may finish");
     })
 }
