@@ -77,12 +77,13 @@ impl Server {
         let registry = Registry::start(store).await?;
         let catalog = Catalog::of_builtins(catalog::builtin::resources(&registry, config.event_ttl));
         let metrics = metrics::Metrics::new();
-        let services = webhook::Services::new(
-            config.services.clone(),
-            registry.clone(),
-            catalog::builtin::cache(&registry, "", "services"),
-            catalog::builtin::cache(&registry, "discovery.k8s.io", "endpointslices"),
-        );
+        let cache = |group, plural| catalog.resource(group, "v1", plural).map(|found| found.cache.clone());
+        let services = webhook::Services {
+            map: config.services.clone(),
+            registry: registry.clone(),
+            objects: cache("", "services"),
+            slices: cache("discovery.k8s.io", "endpointslices"),
+        };
         let conversion = conversion::Tools {
             webhooks: Arc::new(webhook::Webhooks::new(services)),
             env: env.clone(),
