@@ -145,6 +145,8 @@ impl Keeper {
         judge(&self.server, &mut value);
         if value != before {
             own_status(&self.server, &before, &mut value);
+            // Before it is told: whoever sees that a definition is established finds its objects served.
+            self.serve(&value);
             // The change comes back as an event, and then there is nothing to do. Another replica may have been
             // faster with the same; the names count as taken at once, so that all replicas judge alike.
             write(&self.server, &self.cache, object, &value).await?;
