@@ -89,9 +89,9 @@ pub enum ResolveError {
 pub struct Services {
     pub map: ServiceMap,
     pub registry: Arc<Registry>,
-    /// Where Service objects are; `None`: nowhere.
+    /// Where `Service` objects are; `None`: nowhere.
     pub objects: Option<Arc<Cache>>,
-    /// Where EndpointSlice objects are.
+    /// Where `EndpointSlice` objects are.
     pub slices: Option<Arc<Cache>>,
 }
 
