@@ -27,7 +27,7 @@ pub use continue_token::{ContinueToken, TokenError};
 pub use list::{At, Page, PageRequest};
 pub use object::{FieldPathSpec, FieldPaths, Object};
 pub use watch::{Start, Watcher};
-pub use write::NewObject;
+pub use write::{Guard, NewObject};
 
 /// Every key starts with this, as in the reference's etcd.
 pub const KEY_ROOT: &str = "/registry/";
@@ -40,6 +40,9 @@ pub enum Error {
     /// The object is not what the writer believed; `None`: it is gone.
     #[error("the object has been modified")]
     Conflict(Option<Arc<Object>>),
+    /// What the write depended on has changed.
+    #[error("what the write depends on has been modified")]
+    Overtaken,
     #[error("the revision is older than what is kept")]
     Expired { oldest: Revision },
     #[error("the revision lies in the future")]

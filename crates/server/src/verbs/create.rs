@@ -2,8 +2,11 @@
 //!
 //! Upstream: apiserver/pkg/endpoints/handlers/create.go, apiserver/pkg/registry/rest/create.go, v1.36.
 
+use std::sync::Arc;
+
 use meta::Value;
 use meta::status::Status;
+use registry::{Guard, NewObject, Object};
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{drop_double_owners, match_namespace, metadata_mut, metadata_text, resource_version};
@@ -103,8 +106,8 @@ async fn store(
         call.resource.form.default(&mut object);
         return Ok(Answer::Value { code, value: object, output });
     }
-    let written = call.server.registry.create(&call.resource.cache, &key, call.encoded(&mut object)).await;
-    match written {
+    let encoded = call.encoded(&mut object);
+    match commit(call, &key, metadata_text(&object, "name"), encoded).await? {
         Ok(stored) => Ok(Answer::Object { code, object: stored, output }),
         Err(registry::Error::AlreadyExists) => {
             let mut status = taken(&object);
@@ -115,6 +118,41 @@ async fn store(
         }
         Err(error) => Err(storage_status(&error, call)),
     }
+}
+
+/// Stores a new object: a custom one only while its definition stays, in the same transaction. So nothing comes
+/// into being behind the back of who deletes the objects of a definition, on whichever replica.
+async fn commit(
+    call: &Call,
+    key: &str,
+    name: &str,
+    new: NewObject,
+) -> Result<Result<Arc<Object>, registry::Error>, Status> {
+    let (registry, cache) = (&call.server.registry, &call.resource.cache);
+    let Some(published) = &call.resource.published else {
+        return Ok(registry.create(cache, key, new).await);
+    };
+    let definitions = &published.definitions;
+    loop {
+        let definition = definitions.get(&published.name).filter(|found| found.uid() == published.uid);
+        let object = definition.ok_or_else(super::not_found)?;
+        if object.deleting {
+            return Err(terminating(call, name));
+        }
+        let guard = Guard { cache: definitions, object: &object };
+        match registry.create_if(cache, key, new.clone(), Some(guard)).await {
+            Err(registry::Error::Overtaken) => {
+                // Mostly a change that does not matter here, and soon seen.
+                registry.fresh(definitions).await.map_err(|error| storage_status(&error, call))?;
+            }
+            done => return Ok(done),
+        }
+    }
+}
+
+fn terminating(call: &Call, name: &str) -> Status {
+    let why = "create not allowed while custom resource definition is terminating";
+    Status::forbidden(&call.resource.group_resource(), name, why)
 }
 
 /// What a client may not set on a new object.
@@ -143,8 +181,7 @@ fn fill_system_fields(call: &Call, object: &mut Value) {
 async fn admit(call: &Call, object: &Value) -> Result<(), Status> {
     let name = metadata_text(object, "name");
     if let Source::Definition { terminating: true, .. } = call.resource.source {
-        let why = "create not allowed while custom resource definition is terminating";
-        return Err(Status::forbidden(&call.resource.group_resource(), name, why));
+        return Err(terminating(call, name));
     }
     if call.resource.namespaced {
         crate::namespaces::may_hold_new(call, call.namespace(), name).await?;

@@ -94,7 +94,11 @@ pub enum Answer {
 pub async fn run(call: Call) -> Result<Answer, Status> {
     let resource = call.resource.clone();
     let form = &resource.form;
+    let (server, writes) = (call.server.clone(), matches!(call.info.verb, "create" | "update" | "patch"));
     let mut answer = dispatch(call).await?;
+    if writes {
+        server.settled.wait_after_write(&resource.cache).await;
+    }
     check_reduction(&answer, &resource)?;
     match &mut answer {
         Answer::Object { object, .. } => *object = form.show(object),
@@ -261,7 +265,9 @@ pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
     let resource = call.resource.group_resource();
     match error {
         registry::Error::AlreadyExists => Status::already_exists(&resource, call.name()),
-        registry::Error::Conflict(Some(_)) => Status::modified(&resource, call.name()),
+        registry::Error::Conflict(Some(_)) | registry::Error::Overtaken => {
+            Status::modified(&resource, call.name())
+        }
         registry::Error::Conflict(None) => call.not_found(),
         registry::Error::Expired { .. } => Status::resource_expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
