@@ -220,7 +220,7 @@ async fn paths_and_methods_that_lead_nowhere_are_refused() {
         GET /api/v1/namespaces/default/configmaps?labelSelector=a%20b
           400 unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt
         GET /api/v1/namespaces/default/configmaps?resourceVersion=x
-          400 strconv.ParseUint: parsing "x": invalid syntax
+          400 invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax
         GET /api/v1/namespaces/default/configmaps?resourceVersion=99999999
           504 Timeout: Too large resource version: 99999999, current: NUMBER
     "#]]

@@ -4,6 +4,7 @@
 //! Pure: no IO, no clock, no async. Same input, same output, same order of errors.
 
 pub mod field_error;
+pub mod go_duration;
 pub mod go_fmt;
 pub mod gvk;
 pub mod json_path;

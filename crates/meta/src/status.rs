@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::gvk::{GroupKind, GroupResource};
+use crate::wire::json;
 use crate::{FieldError, Map, Value, go_fmt};
 
 /// Reasons the reference knows. A webhook may bring others.
@@ -316,9 +317,63 @@ impl Status {
         }
         Value::Object(body)
     }
+
+    /// The body of the answer as JSON, its members in the order in which the reference declares them.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut out = br#"{"kind":"Status","apiVersion":"v1","metadata":{"#.to_vec();
+        let continue_token = self.continue_token.as_deref().unwrap_or_default();
+        push_texts(&[("continue", continue_token)], &mut out);
+        out.extend_from_slice(br#"},"status":"#);
+        json::encode_str(if self.is_success() { "Success" } else { "Failure" }, &mut out);
+        push_texts(&[("message", &self.message), ("reason", &self.reason)], &mut out);
+        if let Some(details) = &self.details {
+            out.extend_from_slice(br#","details":"#);
+            details.push_json(&mut out);
+        }
+        if !self.is_success() {
+            out.extend_from_slice(format!(",\"code\":{}", self.code).as_bytes());
+        }
+        out.push(b'}');
+        out
+    }
+}
+
+/// Writes the members of an object that are not empty.
+fn push_texts(members: &[(&str, &str)], out: &mut Vec<u8>) {
+    for (key, text) in members.iter().filter(|(_, text)| !text.is_empty()) {
+        if out.last() != Some(&b'{') {
+            out.push(b',');
+        }
+        json::encode_str(key, out);
+        out.push(b':');
+        json::encode_str(text, out);
+    }
 }
 
 impl StatusDetails {
+    fn push_json(&self, out: &mut Vec<u8>) {
+        out.push(b'{');
+        let texts = [("name", &*self.name), ("group", &self.group), ("kind", &self.kind), ("uid", &self.uid)];
+        push_texts(&texts, out);
+        let separator = |out: &[u8]| if out.last() == Some(&b'{') { "" } else { "," };
+        if !self.causes.is_empty() {
+            out.extend_from_slice(format!("{}\"causes\":[", separator(out)).as_bytes());
+            for (index, cause) in self.causes.iter().enumerate() {
+                out.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+                let texts =
+                    [("reason", &*cause.reason), ("message", &cause.message), ("field", &cause.field)];
+                push_texts(&texts, out);
+                out.push(b'}');
+            }
+            out.push(b']');
+        }
+        if self.retry_after_seconds != 0 {
+            let member = format!("{}\"retryAfterSeconds\":{}", separator(out), self.retry_after_seconds);
+            out.extend_from_slice(member.as_bytes());
+        }
+        out.push(b'}');
+    }
+
     fn to_value(&self) -> Value {
         let mut details = Map::new();
         insert_text(&mut details, "name", &self.name);

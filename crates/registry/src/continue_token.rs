@@ -58,7 +58,7 @@ impl ContinueToken {
         }
         let revision = match token.get("rv").and_then(Value::as_int).unwrap_or(0) {
             0 => return Err(error(format!("incorrect encoded start resourceVersion (version {VERSION})"))),
-            NEWEST => None,
+            ..=-1 => None,
             revision => Some(Revision(revision.cast_unsigned())),
         };
         let start = token.get("start").and_then(Value::as_str).unwrap_or_default();

@@ -20,6 +20,8 @@ pub struct PageRequest {
     pub namespace: Text,
     /// The first key to look at, below the namespace; empty: from the beginning.
     pub start: Text,
+    /// The key of the only object to look at, namespace included.
+    pub only: Option<Text>,
     /// At most so many objects; 0: all.
     pub limit: usize,
     pub at: At,
@@ -123,22 +125,26 @@ fn page_of(
         if request.namespace.is_empty() { Text::default() } else { cache::join_key(&request.namespace, "") };
     let start: Text = [below.as_str(), request.start.as_str()].concat().into();
     let end = (!below.is_empty()).then(|| [request.namespace.as_str(), "0"].concat()); // '0' follows '/'
-    let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    let mut rest = objects.range::<_, str>((Bound::Included(start.as_str()), end));
+    let bounds = match (&request.only, &end) {
+        (Some(only), _) => (Bound::Included(only.as_str()), Bound::Included(only.as_str())),
+        (None, Some(end)) => (Bound::Included(start.as_str()), Bound::Excluded(end.as_str())),
+        (None, None) => (Bound::Included(start.as_str()), Bound::Unbounded),
+    };
+    let mut rest = objects.range::<_, str>(bounds);
 
     let mut page = Page { objects: Vec::new(), revision, last: None, remaining: None };
-    let mut last: Option<&Text> = None;
-    for (key, entry) in rest.by_ref() {
+    while let Some((key, entry)) = rest.next() {
         if matches.is_some_and(|matches| !matches(entry)) {
             continue;
         }
-        if request.limit > 0 && page.objects.len() == request.limit {
-            page.last = last.map(|last| last[below.len()..].into());
-            page.remaining = matches.is_none().then(|| rest.count() + 1);
+        page.objects.push(entry.object.clone());
+        if page.objects.len() == request.limit {
+            // Whether something behind the last one matches is not looked at: the next page may be empty.
+            let behind = if matches.is_none() { rest.count() } else { usize::from(rest.next().is_some()) };
+            page.last = (behind > 0).then(|| key[below.len()..].into());
+            page.remaining = (behind > 0 && matches.is_none()).then_some(behind);
             break;
         }
-        page.objects.push(entry.object.clone());
-        last = Some(key);
     }
     page
 }

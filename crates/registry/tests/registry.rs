@@ -46,7 +46,7 @@ impl Fixture {
     }
 
     async fn page(&self, start: &str, limit: usize, at: At) -> registry::Page {
-        let request = PageRequest { namespace: "ns".into(), start: start.into(), limit, at };
+        let request = PageRequest { namespace: "ns".into(), start: start.into(), only: None, limit, at };
         self.registry.page(&self.things, &request, None).await.expect("the store in memory does not fail")
     }
 }
@@ -124,7 +124,8 @@ async fn a_filter_is_asked_and_labels_that_cannot_match_are_passed_over() {
     }
     let bits = registry::label_bits("parity", "1");
     let odd = |entry: &registry::Entry| entry.may_have(bits) && entry.object.label("parity") == Some("1");
-    let request = PageRequest { namespace: "ns".into(), start: "".into(), limit: 3, at: At::Fresh };
+    let request =
+        PageRequest { namespace: "ns".into(), start: "".into(), only: None, limit: 3, at: At::Fresh };
     let page = fixture.registry.page(&fixture.things, &request, Some(&odd)).await.unwrap();
     assert_eq!(names(&page.objects), ["n1", "n3", "n5"]);
     assert_eq!((page.last.as_deref(), page.remaining), (Some("n5"), None));

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{self, HeaderMap};
 use meta::status::Status;
-use meta::wire::{json, yaml};
+use meta::wire::json;
 
 use crate::Server;
 use crate::catalog::{Catalog, discovery};
@@ -39,14 +39,17 @@ pub(crate) async fn answer(
     let path = asked.info.path.trim_end_matches('/');
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments.as_slice() {
-        [] | [""] => Ok(plain(root_paths(catalog), asked)),
+        [] | [""] => Ok(raw(&root_paths(catalog))),
         ["crest", "backup"] => asked.only_get().map(|()| respond::backup(server.registry.store().clone())),
-        ["version"] => asked.only_get().map(|()| plain(version().into(), asked)),
+        ["version"] => asked.only_get().map(|()| raw(&version())),
         ["api"] => api(server, catalog, asked),
         ["apis"] => apis(catalog, asked),
         ["api", version] => group_version(catalog, "", version, asked),
         ["apis", group] => match catalog.group(group) {
-            Some(group) => Ok(plain(discovery::group(group), asked)),
+            Some(group) => {
+                asked.route(group.builtin)?;
+                plain(&discovery::group(group), asked)
+            }
             None => Ok(respond::page_not_found()),
         },
         ["apis", group, version] => group_version(catalog, group, version, asked),
@@ -65,6 +68,11 @@ impl Asked<'_> {
         }
     }
 
+    /// Built-in groups stand behind a router that looks at media types before anything else does.
+    fn route(&self, builtin: bool) -> Result<(), Status> {
+        if builtin { negotiate::route_document(self.formats) } else { Ok(()) }
+    }
+
     fn known_tag(&self) -> Option<&str> {
         self.headers.get(header::IF_NONE_MATCH)?.to_str().ok()
     }
@@ -72,20 +80,20 @@ impl Asked<'_> {
 
 fn api(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
     asked.only_get()?;
+    asked.route(true)?;
     if negotiate::wants_aggregated(asked.formats)? {
-        let document = discovery::aggregated(catalog, true);
-        return Ok(respond::document(document, AGGREGATED, asked.known_tag(), asked.gzip));
+        return Ok(aggregated(discovery::aggregated(catalog, true), asked));
     }
     let address = server.address.get().map(String::as_str).unwrap_or_default();
-    Ok(plain(discovery::api_versions(address), asked))
+    plain(&discovery::api_versions(address), asked)
 }
 
 fn apis(catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
+    asked.route(true)?;
     if negotiate::wants_aggregated(asked.formats)? {
-        let document = discovery::aggregated(catalog, false);
-        return Ok(respond::document(document, AGGREGATED, asked.known_tag(), asked.gzip));
+        return Ok(aggregated(discovery::aggregated(catalog, false), asked));
     }
-    Ok(plain(discovery::group_list(catalog), asked))
+    plain(&discovery::group_list(catalog), asked)
 }
 
 fn group_version(
@@ -103,21 +111,31 @@ fn group_version(
         };
     };
     asked.only_get()?;
-    Ok(plain(discovery::resource_list(found), asked))
+    asked.route(catalog.group(group).is_some_and(|group| group.builtin))?;
+    plain(&discovery::resource_list(found), asked)
 }
 
 /// A JSON document in the encoding that the client wants.
-fn plain(document: Bytes, asked: &Asked<'_>) -> Response<Body> {
-    let reread = || json::parse(&document).map(|parsed| parsed.value).unwrap_or_default();
-    match negotiate::media(asked.formats, &asked.info.query) {
-        Media::Json => respond::plain(200, "application/json", document),
-        Media::PrettyJson => {
-            let mut text = Vec::new();
-            json::encode_pretty(&reread(), &mut text);
-            respond::plain(200, "application/json", text)
-        }
-        Media::Yaml => respond::plain(200, "application/yaml", yaml::encode(&reread())),
-    }
+///
+/// DIFFERENCE: who accepts nothing but the binary encoding gets JSON; no client of our kinds does so.
+fn plain(document: &Bytes, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
+    let media = negotiate::document_media(asked.formats, &asked.info.query)?;
+    let media = if media == Media::Protobuf { Media::Json } else { media };
+    Ok(respond::text(200, document.clone(), media, asked.gzip))
+}
+
+/// A JSON document that is always laid out for people, whatever they accept.
+fn raw(document: &[u8]) -> Response<Body> {
+    let mut text = Vec::new();
+    json::indent(document, &mut text);
+    respond::plain(200, "application/json", text)
+}
+
+/// A document of discovery as a whole, which may be kept.
+fn aggregated(document: &discovery::Document, asked: &Asked<'_>) -> Response<Body> {
+    let mut response = respond::document(document, AGGREGATED, asked.known_tag(), asked.gzip);
+    response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("public"));
+    response
 }
 
 fn version() -> Vec<u8> {
@@ -138,9 +156,7 @@ fn version() -> Vec<u8> {
         ("platform", "linux/amd64"),
     ];
     let value: meta::Map = value.into_iter().map(|(key, value)| (key, meta::Value::from(value))).collect();
-    let mut text = Vec::new();
-    json::encode_pretty(&meta::Value::Object(value), &mut text);
-    text
+    json::to_vec(&meta::Value::Object(value))
 }
 
 /// The paths that a person who looks around may try.

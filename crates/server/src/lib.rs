@@ -3,6 +3,7 @@
 //! Only `listen`, `pipeline`, `respond` and `health` see HTTP types; the catalog, the verbs and the loops do
 //! not, so that they can be tested without a socket.
 
+mod binary;
 mod bootstrap;
 pub mod catalog;
 mod coalesce;

@@ -5,7 +5,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use auth::Attributes;
 use auth::ResourceAttributes;
@@ -17,6 +17,7 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap};
 use hyper::{Request, Response};
+use meta::go_duration;
 use meta::status::{Status, StatusDetails};
 
 use crate::Server;
@@ -47,7 +48,13 @@ pub(crate) async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<In
     let served = AssertUnwindSafe(serve(&server, &peer, req, &warnings, &mut seen)).catch_unwind().await;
     let mut response = match served {
         Ok(Ok(response)) => response,
-        Ok(Err(status)) => respond::status(&status, seen.media),
+        Ok(Err(status)) => {
+            let mut response = respond::status(&status, seen.media);
+            if seen.no_sniff {
+                respond::forbid_sniffing(&mut response);
+            }
+            response
+        }
         Err(panic) => {
             let what = panic.downcast_ref::<String>().map(String::as_str);
             let what = what.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
@@ -79,17 +86,19 @@ struct Seen {
     /// Filled in as far as the catalog knows it: labels must be bounded.
     subject: Subject,
     media: Media,
+    /// Set where the reference warns clients not to guess what a refusal is.
+    no_sniff: bool,
 }
 
 impl Seen {
     fn of(req: &Request<Incoming>) -> Self {
         let (method, path) = (req.method().clone(), req.uri().path().to_owned());
-        Seen { method, path, subject: Subject::default(), media: Media::Json }
+        Seen { method, path, subject: Subject::default(), media: Media::Json, no_sniff: false }
     }
 
     fn learn(&mut self, info: &RequestInfo, formats: &Headers) {
         self.subject.verb = info.verb;
-        self.media = negotiate::media(formats, &info.query);
+        self.media = negotiate::failure_media(formats, &info.query);
     }
 
     fn learn_resource(&mut self, info: &RequestInfo, resource: &Resource) {
@@ -123,9 +132,10 @@ async fn serve(
     let info = request::parse(method(&parts.method), parts.uri.path(), parts.uri.query().unwrap_or_default())
         .map_err(|error| Status::internal_error(format!("failed to create RequestInfo: {error}")))?;
     seen.learn(&info, &headers);
+    let deadline = deadline(server, &info)?;
     let user = authenticate(server, peer, &parts.headers, &info, warnings).await?;
     let _place = server.limits.enter(&info)?;
-    let permitted = server.permit(attributes(user, &info)).await?;
+    let permitted = server.permit(attributes(user, &info)).await.inspect_err(|_| seen.no_sniff = true)?;
     let gzip = accepts_gzip(&parts.headers);
     if info.resource.is_none() {
         if let Some(response) = health::answer(server, &info).await {
@@ -147,7 +157,6 @@ async fn serve(
     };
     seen.learn_resource(&info, &resource);
     let body = read_body(server, body).await?;
-    let deadline = (info.verb != "watch").then_some(server.limits.request_timeout);
     let context = respond::Context { resource: &resource, now: server.env.now(), gzip };
     let call = Call {
         server: server.clone(),
@@ -167,6 +176,26 @@ async fn serve(
         },
     };
     Ok(respond::answer(answer, &context))
+}
+
+/// How long the request may take: what the client says, if it asks for less than it would get. Watches have
+/// a parameter of their own.
+///
+/// Upstream: `apiserver/pkg/endpoints/filters/request_deadline.go`, v1.36.
+fn deadline(server: &Server, info: &RequestInfo) -> Result<Option<Duration>, Status> {
+    if matches!(info.verb, "watch" | "proxy") {
+        return Ok(None);
+    }
+    let longest = server.limits.request_timeout;
+    let asked = match info.query.get("timeout") {
+        None | Some("") => return Ok(Some(longest)),
+        Some(text) => go_duration::parse(text).map_err(|error| {
+            Status::bad_request(format!("invalid timeout specified in the request URL - {error}"))
+        })?,
+    };
+    // Nothing or less means no wish.
+    let asked = u64::try_from(asked).ok().filter(|asked| *asked > 0).map(Duration::from_nanos);
+    Ok(Some(asked.filter(|asked| *asked < longest).unwrap_or(longest)))
 }
 
 fn timed_out() -> Status {
@@ -200,9 +229,7 @@ fn read_headers(headers: &HeaderMap) -> Headers {
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let value = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| {
-        value.split(',').any(|coding| coding.split(';').next().is_some_and(|name| name.trim() == "gzip"))
-    })
+    value.is_some_and(|value| value.split(',').any(|coding| coding.trim() == "gzip"))
 }
 
 /// The client's own id of the request if it gave one, else a new one.

@@ -133,7 +133,8 @@ fn selected_name(query: &Query) -> Option<String> {
     selector.required_value("metadata.name").filter(|name| is_path_segment(name)).map(str::to_owned)
 }
 
-fn is_path_segment(name: &str) -> bool {
+/// Whether a name can stand in a path, and in a key.
+pub(crate) fn is_path_segment(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%'])
 }
 
@@ -177,7 +178,7 @@ impl Query {
 
     /// A boolean as the reference reads one: present and neither `false` nor `0`.
     pub fn flag(&self, key: &str) -> bool {
-        self.get(key).is_some_and(|value| !matches!(value, "false" | "0"))
+        self.get(key).is_some_and(crate::verbs::options::parse_bool)
     }
 }
 

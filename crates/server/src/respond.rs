@@ -2,8 +2,10 @@
 //!
 //! The one place where failures become Statuses on the wire.
 
+mod gzip;
+mod list;
+
 use std::convert::Infallible;
-use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -20,21 +22,22 @@ use registry::Object;
 use store::Store;
 use store::backup::Backup;
 
+use crate::binary::{self, Messages};
 use crate::catalog::Resource;
 use crate::catalog::discovery::Document;
 use crate::catalog::packed::Packed;
 use crate::negotiate::{Media, Output, Shown};
 use crate::verbs::{Answer, ListAnswer, table};
+use gzip::Gzip;
+use list::{ListMessage, ListText, Pieces};
 
 /// The body of every response.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Bound: bytes of a list that are encoded at once.
-const LIST_CHUNK_BYTES: usize = 32 * 1024;
-/// Answers from this size on are compressed for clients that want it, as in the reference.
-const GZIP_MIN_BYTES: usize = 128 * 1024;
-/// Fast rather than small: the wire is usually a local one.
-const GZIP_LEVEL: u32 = 1;
+/// Answers larger than this are compressed for clients that want it, as in the reference.
+const GZIP_MORE_THAN_BYTES: usize = 128 * 1024;
+/// Lists of about this size are made as they are sent; always compressed if that is wanted.
+const STREAMED_MIN_BYTES: usize = 2 * GZIP_MORE_THAN_BYTES;
 
 /// What a response is made with.
 pub(crate) struct Context<'a> {
@@ -47,217 +50,115 @@ pub(crate) struct Context<'a> {
 pub(crate) fn answer(answer: Answer, context: &Context<'_>) -> Response<Body> {
     match answer {
         Answer::Object { code, object, output } => object_response(code, &object, &output, context),
-        Answer::Value { code, value, output } => {
-            let shown = match &output.shown {
-                Shown::Whole => value,
-                Shown::Metadata | Shown::MetadataList => table::reduce(value, "meta.k8s.io/v1"),
-                Shown::Table(options) => table::of_value(context.resource, value, options, context.now),
-            };
-            bytes(code, output.content_type(), encode(&shown, output.media), context.gzip)
-        }
+        Answer::Value { code, value, output } => value_response(code, value, &output, context),
         Answer::List { list, output } => list_response(list, &output, context),
-        Answer::Watch(watch) => streaming("application/json", *watch),
+        Answer::Status { status, media } => self::status(&status, media),
+        Answer::Watch(watch) => streaming(watch.content_type(), *watch),
     }
 }
 
 fn object_response(code: u16, object: &Object, output: &Output, context: &Context<'_>) -> Response<Body> {
-    let api_version = context.resource.api_version();
-    let text = match (&output.shown, output.media) {
-        (Shown::Whole, Media::Json) => object.with_api_version(&api_version),
-        (Shown::Metadata | Shown::MetadataList, Media::Json) => table::partial_metadata(object),
-        (Shown::Table(options), media) => {
-            encode(&table::of_objects(context.resource, &[object], options, context.now, None), media)
-        }
-        (shown, media) => {
-            let parsed = wire::json::parse(&object.with_api_version(&api_version));
-            let value = parsed.map(|parsed| parsed.value).unwrap_or_default();
-            let value =
-                if *shown == Shown::Metadata { table::reduce(value, "meta.k8s.io/v1") } else { value };
-            encode(&value, media)
+    if output.media == Media::Protobuf {
+        return match Messages::new(context.resource, &output.shown) {
+            Some(messages) => bytes(code, output.content_type(), messages.body(object).into(), context.gzip),
+            None => no_binary_form(),
+        };
+    }
+    let text = match &output.shown {
+        Shown::Whole => object.with_api_version(&context.resource.api_version()),
+        Shown::Metadata(version) | Shown::MetadataList(version) => table::partial_metadata(object, *version),
+        Shown::Table(options) => table::of_object(context.resource, object, options, context.now).into(),
+    };
+    bytes(code, output.content_type(), laid_out(text, output.media), context.gzip)
+}
+
+fn value_response(code: u16, value: Value, output: &Output, context: &Context<'_>) -> Response<Body> {
+    let shown = match &output.shown {
+        Shown::Whole => value,
+        Shown::Metadata(version) | Shown::MetadataList(version) => table::reduce(value, *version),
+        Shown::Table(options) => {
+            let text = table::of_value(context.resource, &value, options, context.now);
+            let text = laid_out(text.into(), output.media);
+            return bytes(code, output.content_type(), text, context.gzip);
         }
     };
+    if output.media == Media::Protobuf {
+        return match binary::of_value(&shown) {
+            Some(body) => bytes(code, output.content_type(), body.into(), context.gzip),
+            None => no_binary_form(),
+        };
+    }
+    let text = laid_out(wire::json::to_vec(&shown).into(), output.media);
     bytes(code, output.content_type(), text, context.gzip)
 }
 
-/// Encodes a value as asked for.
-fn encode(value: &Value, media: Media) -> Bytes {
+/// Negotiation does not let a client ask for this; should a kind be described wrongly, it is told.
+fn no_binary_form() -> Response<Body> {
+    status(&Status::internal_error("the object has no binary encoding"), Media::Json)
+}
+
+/// A JSON text in the layout or language that was asked for.
+fn laid_out(text: Bytes, media: Media) -> Bytes {
     match media {
-        Media::Json => {
-            // Go's encoder ends with a line feed; people who use curl like it too.
-            let mut text = wire::json::to_vec(value);
-            text.push(b'\n');
-            text.into()
-        }
         Media::PrettyJson => {
-            let mut text = Vec::new();
-            wire::json::encode_pretty(value, &mut text);
-            text.into()
+            let mut indented = Vec::with_capacity(text.len() * 2);
+            wire::json::indent(&text, &mut indented);
+            indented.into()
         }
-        Media::Yaml => wire::yaml::encode(value).into(),
+        Media::Yaml => {
+            let value = wire::json::parse(&text).map(|parsed| parsed.value).unwrap_or_default();
+            wire::yaml::encode(&value).into()
+        }
+        Media::Json | Media::Protobuf if text.ends_with(b"\n") => text,
+        Media::Json | Media::Protobuf => {
+            // Go's encoder ends with a line feed; people who use curl like it too.
+            let mut ended = Vec::with_capacity(text.len() + 1);
+            ended.extend_from_slice(&text);
+            ended.push(b'\n');
+            ended.into()
+        }
     }
 }
 
 fn list_response(list: ListAnswer, output: &Output, context: &Context<'_>) -> Response<Body> {
-    let resource = context.resource;
-    let whole = output.shown == Shown::Whole;
-    let metadata = list.metadata(resource.habits.untyped_lists && whole);
-    if let Shown::Table(options) = &output.shown {
-        let objects: Vec<&Object> = list.objects.iter().map(AsRef::as_ref).collect();
-        let table = table::of_objects(resource, &objects, options, context.now, Some(metadata));
-        return bytes(200, output.content_type(), encode(&table, output.media), context.gzip);
+    let content_type = output.content_type();
+    if output.media == Media::Protobuf {
+        return match Messages::new(context.resource, &output.shown) {
+            Some(messages) => {
+                pieces_response(content_type, ListMessage::new(list, messages, context), context)
+            }
+            None => no_binary_form(),
+        };
     }
-    let text = ListText::new(list, &metadata, output, resource);
+    let text = ListText::new(list, output, context);
     if output.media != Media::Json {
         let whole: Vec<u8> = text.flatten().collect();
-        let value = wire::json::parse(&whole).map(|parsed| parsed.value).unwrap_or_default();
-        return bytes(200, output.content_type(), encode(&value, output.media), context.gzip);
+        return bytes(200, content_type, laid_out(whole.into(), output.media), context.gzip);
     }
-    let small = text.size_hint < GZIP_MIN_BYTES;
-    if small {
-        let whole: Vec<u8> = text.flatten().collect();
-        return bytes(200, output.content_type(), whole.into(), false);
+    pieces_response(content_type, text, context)
+}
+
+/// A response that is made as it is sent, unless it is small.
+fn pieces_response(
+    content_type: &'static str,
+    pieces: impl Pieces + Send + 'static,
+    context: &Context<'_>,
+) -> Response<Body> {
+    if pieces.size_hint_bytes() < STREAMED_MIN_BYTES {
+        let whole: Vec<u8> = pieces.flatten().collect();
+        return bytes(200, content_type, whole.into(), context.gzip);
     }
     if context.gzip {
-        let mut response = streaming(output.content_type(), stream::iter(Gzip::new(text)));
+        let mut response = streaming(content_type, stream::iter(Gzip::new(pieces)));
         mark_gzip(&mut response);
         return response;
     }
-    streaming(output.content_type(), stream::iter(text))
-}
-
-/// The text of a list, made piece by piece so that a huge one needs no huge buffer.
-struct ListText {
-    head: Option<Vec<u8>>,
-    objects: std::vec::IntoIter<Arc<Object>>,
-    item: ItemText,
-    first: bool,
-    ended: bool,
-    size_hint: usize,
-}
-
-/// How an object stands in a list.
-enum ItemText {
-    /// With its type, in this version.
-    Whole(String),
-    /// Without its type, as the reference prints built-in kinds.
-    Bare,
-    Metadata,
-}
-
-impl ListText {
-    fn new(list: ListAnswer, metadata: &Value, output: &Output, resource: &Resource) -> Self {
-        let (api_version, kind, item) = match &output.shown {
-            Shown::Metadata | Shown::MetadataList => {
-                ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList".into(), ItemText::Metadata)
-            }
-            _ if resource.habits.untyped_lists => {
-                let version = resource.api_version();
-                (version.clone(), resource.names.list_kind.clone(), ItemText::Whole(version))
-            }
-            _ => (resource.api_version(), resource.names.list_kind.clone(), ItemText::Bare),
-        };
-        let mut head = b"{\"kind\":".to_vec();
-        wire::json::encode_str(&kind, &mut head);
-        head.extend_from_slice(b",\"apiVersion\":");
-        wire::json::encode_str(&api_version, &mut head);
-        head.extend_from_slice(b",\"metadata\":");
-        wire::json::encode(metadata, &mut head);
-        head.extend_from_slice(b",\"items\":[");
-        let size_hint = list.objects.iter().map(|object| object.bytes().len()).sum();
-        let objects = list.objects.into_iter();
-        ListText { head: Some(head), objects, item, first: true, ended: false, size_hint }
-    }
-
-    fn push_item(&self, object: &Object, text: &mut Vec<u8>) {
-        match &self.item {
-            ItemText::Whole(version) if object.api_version() == version => {
-                text.extend_from_slice(object.bytes());
-            }
-            ItemText::Whole(version) => {
-                let (before, after) = object.around_api_version();
-                text.extend_from_slice(&before);
-                text.extend_from_slice(version.as_bytes());
-                text.extend_from_slice(&after);
-            }
-            ItemText::Bare => match object.body_without_type() {
-                Some(body) => {
-                    text.push(b'{');
-                    text.extend_from_slice(body);
-                }
-                None => text.extend_from_slice(&without_type(object)),
-            },
-            ItemText::Metadata => text.extend_from_slice(&table::partial_metadata(object)),
-        }
-    }
-}
-
-impl Iterator for ListText {
-    type Item = Vec<u8>;
-
-    fn next(&mut self) -> Option<Vec<u8>> {
-        if self.ended {
-            return None;
-        }
-        let mut text = self.head.take().unwrap_or_default();
-        text.reserve(self.size_hint.min(LIST_CHUNK_BYTES + 4096));
-        while text.len() < LIST_CHUNK_BYTES {
-            let Some(object) = self.objects.next() else {
-                text.extend_from_slice(b"]}\n");
-                self.ended = true;
-                break;
-            };
-            if !std::mem::replace(&mut self.first, false) {
-                text.push(b',');
-            }
-            self.push_item(&object, &mut text);
-        }
-        Some(text)
-    }
-}
-
-/// The slow way, for objects that another server wrote in another order.
-fn without_type(object: &Object) -> Vec<u8> {
-    let mut value = wire::json::parse(object.bytes()).map(|parsed| parsed.value).unwrap_or_default();
-    if let Value::Object(members) = &mut value {
-        members.remove("apiVersion");
-        members.remove("kind");
-    }
-    wire::json::to_vec(&value)
-}
-
-/// Compresses chunk by chunk.
-struct Gzip<I> {
-    chunks: I,
-    encoder: Option<flate2::write::GzEncoder<Vec<u8>>>,
-}
-
-impl<I> Gzip<I> {
-    fn new(chunks: I) -> Self {
-        let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(GZIP_LEVEL));
-        Gzip { chunks, encoder: Some(encoder) }
-    }
-}
-
-impl<I: Iterator<Item = Vec<u8>>> Iterator for Gzip<I> {
-    type Item = Vec<u8>;
-
-    fn next(&mut self) -> Option<Vec<u8>> {
-        loop {
-            let Some(chunk) = self.chunks.next() else {
-                return self.encoder.take()?.finish().ok();
-            };
-            let encoder = self.encoder.as_mut()?;
-            encoder.write_all(&chunk).ok()?; // writing to a vector does not fail
-            if !encoder.get_ref().is_empty() {
-                return Some(std::mem::take(encoder.get_mut()));
-            }
-        }
-    }
+    streaming(content_type, stream::iter(pieces))
 }
 
 /// A response with a body that is at hand.
 fn bytes(code: u16, content_type: &'static str, body: Bytes, gzip: bool) -> Response<Body> {
-    let compress = gzip && body.len() >= GZIP_MIN_BYTES;
+    let compress = gzip && body.len() > GZIP_MORE_THAN_BYTES;
     let body = if compress {
         Gzip::new(std::iter::once(body.to_vec())).flatten().collect::<Vec<u8>>().into()
     } else {
@@ -312,6 +213,11 @@ fn log_broken_backup(error: store::Error) {
     tracing::error!(error = &error as &dyn std::error::Error, "a backup broke off");
 }
 
+/// A response with a JSON text in this layout or language.
+pub(crate) fn text(code: u16, text: Bytes, media: Media, gzip: bool) -> Response<Body> {
+    bytes(code, media.content_type(), laid_out(text, media), gzip)
+}
+
 /// A response with these bytes.
 pub(crate) fn plain(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Full::new(body.into()).boxed_unsync());
@@ -332,7 +238,7 @@ pub(crate) fn document(
 
 /// The same for a large document that is kept in pieces.
 pub(crate) fn packed(document: Packed, content_type: &'static str, gzip: bool) -> Response<Body> {
-    let gzip = gzip && document.len() >= GZIP_MIN_BYTES;
+    let gzip = gzip && document.len() > GZIP_MORE_THAN_BYTES;
     let length = if gzip { document.gzip_len() } else { document.len() };
     let mut response = if gzip {
         streaming(content_type, stream::iter(document.gzip()))
@@ -372,11 +278,11 @@ pub(crate) fn tagged(
 
 /// A failure, or the confirmation of a deletion.
 pub(crate) fn status(status: &Status, media: Media) -> Response<Body> {
-    let content_type = match media {
-        Media::Yaml => "application/yaml",
-        Media::Json | Media::PrettyJson => "application/json",
+    let body = match media {
+        Media::Protobuf => binary::of_value(&status.to_value()).unwrap_or_default().into(),
+        _ => laid_out(status.to_json().into(), media),
     };
-    let mut response = plain(status.code, content_type, encode(&status.to_value(), media));
+    let mut response = plain(status.code, media.content_type(), body);
     let retry = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if retry > 0 {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry));
@@ -387,9 +293,14 @@ pub(crate) fn status(status: &Status, media: Media) -> Response<Body> {
 /// What the reference's router says of paths it does not know.
 pub(crate) fn page_not_found() -> Response<Body> {
     let mut response = plain(404, "text/plain; charset=utf-8", "404 page not found\n");
+    forbid_sniffing(&mut response);
+    response
+}
+
+/// Tells browsers not to guess the type of what they get.
+pub(crate) fn forbid_sniffing(response: &mut Response<Body>) {
     let no_sniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, no_sniff);
-    response
 }
 
 /// Bound: bytes of all warnings in one response.

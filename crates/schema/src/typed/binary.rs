@@ -2,7 +2,8 @@
 //!
 //! A body is a magic number and an envelope that names the kind; inside is the message of the kind. Messages are read
 //! into the same values as JSON, and then decoded the same way; they are written from decoded objects. Unknown
-//! numbers are skipped. Fields are written in the order of their names, which the encoding leaves open.
+//! numbers are skipped. What is written is what the reference writes, byte for byte: fields in the order of their
+//! numbers, those that are no pointers although they are empty.
 //!
 //! Upstream: apimachinery/pkg/runtime/serializer/protobuf; the `generated.proto` files of api and apimachinery, v1.36.
 
@@ -59,16 +60,26 @@ impl<'a> Envelope<'a> {
     /// Puts a body together.
     pub fn seal(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(message.len() + api_version.len() + kind.len() + 24);
+        Envelope::begin(api_version, kind, message.len(), &mut out);
+        out.extend_from_slice(message);
+        Envelope::end(&mut out);
+        out
+    }
+
+    /// Writes what stands before a message of this length, for those who write it piece by piece.
+    pub fn begin(api_version: &str, kind: &str, message_len: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(&MAGIC);
-        wire::put_message(&mut out, 1, |out| {
+        wire::put_message(out, 1, |out| {
             wire::put_bytes(out, 1, api_version.as_bytes());
             wire::put_bytes(out, 2, kind.as_bytes());
         });
-        wire::put_bytes(&mut out, 2, message);
-        // The reference writes these although they are empty.
-        wire::put_bytes(&mut out, 3, b"");
-        wire::put_bytes(&mut out, 4, b"");
-        out
+        wire::put_length(out, 2, message_len);
+    }
+
+    /// Writes what stands behind the message. The reference writes these fields although they are empty.
+    pub fn end(out: &mut Vec<u8>) {
+        wire::put_bytes(out, 3, b"");
+        wire::put_bytes(out, 4, b"");
     }
 }
 
@@ -88,13 +99,23 @@ pub fn write(kind: Kind, object: &Value) -> Vec<u8> {
 /// Writes the message of a list: `list_meta` is its metadata, `items` are messages.
 pub fn write_list<'a>(list_meta: &Value, items: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut out = Vec::new();
-    if let Shape::Struct(strukt) = &meta_struct("ListMeta").get().shape {
-        wire::put_message(&mut out, 1, |out| write::object(strukt, list_meta, out));
-    }
+    write_list_meta(list_meta, &mut out);
     for item in items {
-        wire::put_bytes(&mut out, 2, item);
+        write_list_item(item, &mut out);
     }
     out
+}
+
+/// Writes what the message of a list begins with; its items follow.
+pub fn write_list_meta(list_meta: &Value, out: &mut Vec<u8>) {
+    if let Shape::Struct(strukt) = &meta_struct("ListMeta").get().shape {
+        wire::put_message(out, 1, |out| write::object(strukt, list_meta, out));
+    }
+}
+
+/// Writes a message as an item of a list.
+pub fn write_list_item(item: &[u8], out: &mut Vec<u8>) {
+    wire::put_bytes(out, 2, item);
 }
 
 /// Writes the message of a watch event: `body` is the sealed object.

@@ -83,7 +83,10 @@ fn describe(
         namespaced: described.namespaced,
         verbs: described.verbs.to_vec(),
         subresources: described.subresources.iter().map(|sub| subresource(described, sub)).collect(),
-        cache: registry.cache(storage_group, described.plural, &selectable_in_any(storage_group, described)),
+        cache: {
+            let (group, path) = storage_place(storage_group, described.plural);
+            registry.cache(group, path, &selectable_in_any(storage_group, described))
+        },
         fields: selectable(described),
         storage_api_version: self::api_version(storage_group, described.version()).into(),
         source: Source::Builtin,
@@ -98,6 +101,22 @@ fn describe(
         },
         published: None,
         form: Form::Builtin(form),
+    }
+}
+
+/// Where the reference keeps the objects of a built-in resource: below its plural name, without the group, but for
+/// the two groups that were servers of their own and some names that are older than their resources.
+///
+/// Upstream: `kubernetes/pkg/kubeapiserver/default_storage_factory_builder.go` (`SpecialDefaultResourcePrefixes`), v1.36.
+fn storage_place<'a>(group: &'a str, plural: &'a str) -> (&'a str, &'a str) {
+    match (group, plural) {
+        ("apiextensions.k8s.io" | "apiregistration.k8s.io", _) => (group, plural),
+        ("", "replicationcontrollers") => ("", "controllers"),
+        ("", "endpoints") => ("", "services/endpoints"),
+        ("", "nodes") => ("", "minions"),
+        ("", "services") => ("", "services/specs"),
+        ("networking.k8s.io", "ingresses") => ("", "ingress"),
+        _ => ("", plural),
     }
 }
 

@@ -58,14 +58,10 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 /// `/api`, for clients of old.
 pub fn api_versions(server_address: &str) -> Bytes {
-    let by_client =
-        [("clientCIDR", Value::from("0.0.0.0/0")), ("serverAddress", Value::from(server_address))];
-    let versions = [
-        ("kind", Value::from("APIVersions")),
-        ("versions", Value::Array(vec!["v1".into()])),
-        ("serverAddressByClientCIDRs", Value::Array(vec![object(by_client)])),
-    ];
-    json::to_vec(&object(versions)).into()
+    let mut text = br#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[{"clientCIDR":"0.0.0.0/0","serverAddress":"#.to_vec();
+    json::encode_str(server_address, &mut text);
+    text.extend_from_slice(b"}]}");
+    text.into()
 }
 
 /// `/apis`, for clients of old.

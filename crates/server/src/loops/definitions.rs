@@ -46,7 +46,12 @@ pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error
 pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
     let Some(cache) = definitions(&server) else { return Ok(()) };
     let (mut watcher, objects) = follow(&server, &cache).await?;
+<<<<<<< HEAD
     let mut keeper = Keeper { server, cache, groups: HashMap::new() };
+=======
+    drop_unknown(&server, &objects);
+    let mut keeper = Keeper { server, cache, held: HashMap::new() };
+>>>>>>> main
     let values: Vec<_> =
         objects.values().filter_map(|entry| Some((&entry.object, tree(&entry.object)?))).collect();
     for (_, value) in &values {
@@ -89,8 +94,26 @@ pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
     }
 }
 
+<<<<<<< HEAD
 /// What the loop remembers, so that a change costs the size of the change: the names that definitions hold, by
 /// group.
+=======
+/// Stops serving definitions that went while nobody looked: the loop starts anew when it lost track of a shared store.
+/// Their objects were somebody else's to delete.
+fn drop_unknown(server: &Server, objects: &registry::Objects) {
+    let catalog = server.catalog.load();
+    let gone: Vec<&Text> = catalog.definitions().filter(|name| !objects.contains_key(*name)).collect();
+    if gone.is_empty() {
+        return;
+    }
+    let known =
+        gone.into_iter().fold(catalog.as_ref().clone(), |catalog, name| catalog.without_definition(name));
+    server.catalog.store(Arc::new(known));
+}
+
+/// What the loop remembers, so that a change costs the size of the change: the names that definitions hold,
+/// by group and definition.
+>>>>>>> main
 struct Keeper {
     server: Arc<Server>,
     cache: Arc<Cache>,

@@ -190,8 +190,7 @@ async fn remove(
         uid: current.uid().to_owned(),
         ..StatusDetails::default()
     };
-    let value = Status::success(details).to_value();
-    Ok(Outcome::Done(Answer::Value { code: 200, value, output: output.as_status() }))
+    Ok(Outcome::Done(Answer::Status { status: Status::success(details), media: output.media }))
 }
 
 fn check_preconditions(call: &Call, current: &Object, options: &DeleteOptions) -> Result<(), Status> {

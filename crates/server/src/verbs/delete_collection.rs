@@ -14,7 +14,7 @@ const PARALLEL_DELETIONS: usize = 64;
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
-    let options = ListOptions::parse(&call.info.query, false)?;
+    let options = ListOptions::parse(&call.info.query)?;
     let delete_options = delete::options(call)?;
     let selection = Selection::new(&call.resource, &options)?;
     let found = list::read(call, &options, &selection).await?;

@@ -28,11 +28,12 @@ use registry::Object;
 use crate::Server;
 use crate::catalog::Resource;
 use crate::catalog::form::{CustomForm, Form};
-use crate::negotiate::{Headers, Output, Shown};
-use crate::request::{RequestInfo, ResourceInfo};
+use crate::negotiate::{Headers, Media, Output, Shown};
+use crate::request::{Method, RequestInfo, ResourceInfo};
 
 pub use body::{NamedKind, unusable_patch};
 pub use list::ListAnswer;
+use table::{Include, TableOptions};
 
 /// How long a read waits for a version that nobody has given out yet.
 const FUTURE_VERSION_WAIT: std::time::Duration = std::time::Duration::from_secs(3);
@@ -87,7 +88,24 @@ pub enum Answer {
         list: list::ListAnswer,
         output: Output,
     },
+    /// The confirmation of a deletion.
+    Status {
+        status: Status,
+        media: Media,
+    },
     Watch(Box<watch::WatchAnswer>),
+}
+
+impl Answer {
+    fn shown(&self) -> Option<&Shown> {
+        match self {
+            Answer::Object { output, .. } | Answer::Value { output, .. } | Answer::List { output, .. } => {
+                Some(&output.shown)
+            }
+            Answer::Watch(watch) => Some(watch.shown()),
+            Answer::Status { .. } => None,
+        }
+    }
 }
 
 /// Runs the verb that a request asks for, and shows what is stored as the kind shows it.
@@ -103,13 +121,21 @@ pub async fn run(call: Call) -> Result<Answer, Status> {
     match &mut answer {
         Answer::Object { object, .. } => *object = form.show(object),
         Answer::List { list, .. } => list.objects.iter_mut().for_each(|object| *object = form.show(object)),
-        Answer::Value { .. } | Answer::Watch(_) => {}
+        Answer::Value { .. } | Answer::Status { .. } | Answer::Watch(_) => {}
     }
     Ok(answer)
 }
 
-/// A list cannot be shown as one object's metadata, nor an object as a list.
+/// A list cannot be shown as one object's metadata, nor an object as a list, nor anything in an unknown table.
+///
+/// Asked when the work is done, as in the reference: what could not be found was not found first of all.
 fn check_reduction(answer: &Answer, resource: &Resource) -> Result<(), Status> {
+    if let Some(Shown::Table(TableOptions { include: Include::Unknown(given), .. })) = answer.shown() {
+        let path = meta::FieldPath::ROOT.field("includeObject");
+        let detail = "must be 'Metadata', 'Object', 'None', or empty";
+        let error = meta::FieldError::invalid(&path, given.as_str(), detail);
+        return Err(Status::bad_request(format!("Unable to convert to Table as requested: {error}")));
+    }
     let unfit = |asked: &str, found: &str| {
         let kind = match answer {
             Answer::List { .. } => &resource.names.list_kind,
@@ -126,11 +152,11 @@ fn check_reduction(answer: &Answer, resource: &Resource) -> Result<(), Status> {
         Err(status)
     };
     match answer {
-        Answer::List { output: Output { shown: Shown::Metadata, .. }, .. } => {
+        Answer::List { output: Output { shown: Shown::Metadata(_), .. }, .. } => {
             unfit("PartialObjectMetadata", "a list")
         }
-        Answer::Object { output: Output { shown: Shown::MetadataList, .. }, .. }
-        | Answer::Value { output: Output { shown: Shown::MetadataList, .. }, .. } => {
+        Answer::Object { output: Output { shown: Shown::MetadataList(_), .. }, .. }
+        | Answer::Value { output: Output { shown: Shown::MetadataList(_), .. }, .. } => {
             if resource.is_builtin() {
                 unfit("PartialObjectMetadataList", "not a list")
             } else {
@@ -151,6 +177,9 @@ async fn dispatch(call: Call) -> Result<Answer, Status> {
     }
     let builtin = call.resource.is_builtin();
     let named = target.name_from_path;
+    if builtin && call.info.verb == "watch" && call.info.method != Method::Get {
+        return Err(method_not_allowed()); // an old-style path makes a watch of any method
+    }
     match (call.info.verb, named) {
         ("get", _) => get::run(&call).await,
         ("list", _) => list::run(&call).await,
@@ -269,14 +298,33 @@ pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
             Status::modified(&resource, call.name())
         }
         registry::Error::Conflict(None) => call.not_found(),
-        registry::Error::Expired { .. } => Status::resource_expired(
-            "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-        ),
+        registry::Error::Expired { .. } => {
+            Status::resource_expired("The resourceVersion for the provided list is too old.")
+        }
         registry::Error::Future { current } => too_large_version(*current, *current),
         registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
+        registry::Error::Behind => outage_status(&store::Outage::TimedOut),
         registry::Error::Unreadable | registry::Error::Gone | registry::Error::Store(_) => {
             tracing::error!(error = error as &dyn std::error::Error, path = call.info.path, "storage failed");
-            Status::internal_error("the storage failed; the server's log says why")
+            match error {
+                registry::Error::Store(error) => error.outage().as_ref().map(outage_status),
+                _ => None,
+            }
+            .unwrap_or_else(|| Status::internal_error("the storage failed; the server's log says why"))
+        }
+    }
+}
+
+/// What an outage of etcd means to a client: its own words where it has any, as in the reference.
+fn outage_status(outage: &store::Outage) -> Status {
+    match outage {
+        store::Outage::Said(words) => Status::unknown(500, words.clone()),
+        store::Outage::TimedOut => Status::timeout(
+            "request did not complete within requested timeout - context deadline exceeded",
+            0,
+        ),
+        store::Outage::Unreachable => {
+            Status::unknown(500, "rpc error: code = Unavailable desc = etcd cannot be reached")
         }
     }
 }

@@ -127,12 +127,11 @@ pub struct ListOptions {
 }
 
 impl ListOptions {
-    /// `watch` is what the path and verb decided; the query's own `watch` has been read for that.
-    pub fn parse(query: &Query, watch: bool) -> Result<Self, Status> {
+    /// An old-style path makes a watch of what these options still call a list; it is judged as one.
+    pub fn parse(query: &Query) -> Result<Self, Status> {
         let bad = |text: String| Status::bad_request(text);
-        let number = |key: &str| {
-            query.get(key).filter(|text| !text.is_empty()).map(parse_int).transpose().map_err(bad)
-        };
+        let number = |key: &str| query.get(key).map(parse_int).transpose().map_err(bad);
+        let (timeout_seconds, limit) = (number("timeoutSeconds")?, number("limit")?);
         let label_selector = match query.get("labelSelector") {
             None | Some("") => None,
             Some(text) => {
@@ -150,15 +149,27 @@ impl ListOptions {
             field_selector,
             resource_version: query.get("resourceVersion").unwrap_or_default().into(),
             resource_version_match: query.get("resourceVersionMatch").unwrap_or_default().into(),
-            limit: number("limit")?.unwrap_or(0),
+            limit: limit.unwrap_or(0),
             continue_token: query.get("continue").unwrap_or_default().to_owned(),
-            watch,
+            watch: query.flag("watch"),
             allow_bookmarks: query.flag("allowWatchBookmarks"),
             send_initial_events: query.get("sendInitialEvents").map(parse_bool),
-            timeout_seconds: number("timeoutSeconds")?,
+            timeout_seconds,
         };
+        let options = options.with_defaults();
         refuse_if_any("ListOptions", &options.errors())?;
         Ok(options)
+    }
+
+    /// A watch from any state has always begun with the objects there are.
+    fn with_defaults(mut self) -> Self {
+        let from_any_state = matches!(self.resource_version.as_str(), "" | "0");
+        let unsaid = self.send_initial_events.is_none() && self.resource_version_match.is_empty();
+        if self.watch && from_any_state && unsaid {
+            self.send_initial_events = Some(true);
+            self.resource_version_match = "NotOlderThan".into();
+        }
+        self
     }
 
     fn errors(&self) -> Vec<FieldError> {
@@ -302,8 +313,20 @@ impl DeleteOptions {
 }
 
 /// A boolean of a query: only these two are false.
-fn parse_bool(text: &str) -> bool {
-    !matches!(text, "false" | "0")
+pub fn parse_bool(text: &str) -> bool {
+    text != "0" && !text.eq_ignore_ascii_case("false")
+}
+
+/// A number without a sign, or Go's complaint.
+pub fn parse_uint(text: &str) -> Result<u64, String> {
+    let complaint = |cause: &str| format!("strconv.ParseUint: parsing {}: {cause}", go_fmt::quote(text));
+    if text.starts_with('+') {
+        return Err(complaint("invalid syntax"));
+    }
+    text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
+        std::num::IntErrorKind::PosOverflow => complaint("value out of range"),
+        _ => complaint("invalid syntax"),
+    })
 }
 
 /// An integer, or Go's complaint.
@@ -347,7 +370,7 @@ mod tests {
 
     #[test]
     fn numbers_are_refused_in_gos_words() {
-        let error = ListOptions::parse(&Query::parse("limit=x"), false).unwrap_err();
+        let error = ListOptions::parse(&Query::parse("limit=x")).unwrap_err();
         assert_eq!(error.message, "strconv.ParseInt: parsing \"x\": invalid syntax");
     }
 

@@ -6,6 +6,7 @@ use meta::selector::{field, label};
 use meta::status::Status;
 use registry::{Entry, FieldPathSpec, Object, label_bits};
 
+use super::Call;
 use super::options::ListOptions;
 use crate::catalog::Resource;
 use crate::catalog::form::{CustomForm, Form, Reads};
@@ -57,6 +58,35 @@ impl Selection {
             _ => None,
         };
         Ok(Selection { labels, label_bits, fields, shown_by })
+    }
+
+    /// What a list or watch selects: by its options, and by the one name that an old-style path gives.
+    pub(super) fn for_call(call: &Call, options: &ListOptions) -> Result<Self, Status> {
+        let mut selection = Selection::new(&call.resource, options)?;
+        if call.target().name_from_path {
+            match options.field_selector.as_ref().filter(|selector| !selector.requirements().is_empty()) {
+                Some(selector) if selector.required_value("metadata.name") != Some(call.name()) => {
+                    return Err(Status::bad_request(
+                        "fieldSelector metadata.name doesn't match requested name",
+                    ));
+                }
+                Some(_) => {}
+                None => selection.fields.push(FieldCondition {
+                    source: FieldSource::Name,
+                    value: call.name().into(),
+                    equal: true,
+                }),
+            }
+        }
+        Ok(selection)
+    }
+
+    /// The one name that an object must have.
+    pub(super) fn required_name(&self) -> Option<&str> {
+        let named = |condition: &&FieldCondition| {
+            condition.equal && matches!(condition.source, FieldSource::Name) && !condition.value.is_empty()
+        };
+        self.fields.iter().find(named).map(|condition| condition.value.as_str())
     }
 
     /// Whether every object is selected.

@@ -11,12 +11,12 @@ use super::write::metadata_text;
 use crate::catalog::form::Form;
 use crate::catalog::resource::{Cell, Column};
 use crate::catalog::{Resource, columns};
+use crate::negotiate::MetaVersion;
 
 /// Which table a client asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableOptions {
-    /// `meta.k8s.io/v1` or `…/v1beta1`.
-    pub api_version: String,
+    pub version: MetaVersion,
     pub include: Include,
     pub headers: Headers,
 }
@@ -29,114 +29,112 @@ pub enum Headers {
 }
 
 /// What a row carries of its object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Include {
     None,
     Metadata,
     Object,
+    /// Something else, which is refused once there is an answer to be shown.
+    Unknown(String),
 }
 
-/// A table of objects; `list` is the metadata of the list it shows.
-pub fn of_objects(
-    resource: &Resource,
-    objects: &[&Object],
-    options: &TableOptions,
-    now: Timestamp,
-    list: Option<Value>,
-) -> Value {
-    let api_version = resource.api_version();
-    let rows = objects.iter().map(|object| {
-        let parsed = json::parse(&object.with_api_version(&api_version));
-        row(resource, parsed.map(|parsed| parsed.value).unwrap_or_default(), options, now)
-    });
-    let single = || match objects {
-        [object] => {
-            let version = object.revision.to_string();
-            Value::Object([("resourceVersion", Value::from(version))].into_iter().collect())
-        }
-        _ => Value::Object(Map::new()),
-    };
-    table(resource, rows.collect(), options, list.unwrap_or_else(single))
+/// A table of one object, as JSON.
+pub fn of_object(resource: &Resource, object: &Object, options: &TableOptions, now: Timestamp) -> Vec<u8> {
+    let mut text = head(resource, options, &version_metadata(&object.revision.to_string()));
+    push_row(resource, object, options, now, &mut text);
+    text.extend_from_slice(b"]}");
+    text
 }
 
-/// A table of one object that is not stored in this form.
-pub fn of_value(resource: &Resource, object: Value, options: &TableOptions, now: Timestamp) -> Value {
-    let version = metadata_text(&object, "resourceVersion").to_owned();
-    let metadata = Value::Object([("resourceVersion", Value::from(version))].into_iter().collect());
-    table(resource, vec![row(resource, object, options, now)], options, metadata)
-}
-
-/// A bookmark in a watch of tables: a row without cells.
-pub fn of_bookmark(object: Value, options: &TableOptions) -> Value {
-    let version = metadata_text(&object, "resourceVersion").to_owned();
-    let object =
-        if options.include == Include::Object { object } else { reduce(object, &options.api_version) };
-    let row: Map = [("cells", Value::Array(Vec::new())), ("object", object)].into_iter().collect();
-    let metadata: Map = [("resourceVersion", Value::from(version))].into_iter().collect();
-    Value::Object(
-        [
-            ("kind", Value::from("Table")),
-            ("apiVersion", options.api_version.as_str().into()),
-            ("metadata", Value::Object(metadata)),
-            ("columnDefinitions", Value::Null),
-            ("rows", Value::Array(vec![Value::Object(row)])),
-        ]
-        .into_iter()
-        .collect(),
-    )
-}
-
-fn table(resource: &Resource, rows: Vec<Value>, options: &TableOptions, metadata: Value) -> Value {
-    let columns = match options.headers {
-        Headers::Shown => Value::Array(resource.columns.iter().map(column_value).collect()),
-        Headers::Known => Value::Null,
-    };
-    Value::Object(
-        [
-            ("kind", Value::from("Table")),
-            ("apiVersion", options.api_version.as_str().into()),
-            ("metadata", metadata),
-            ("columnDefinitions", columns),
-            ("rows", Value::Array(rows)),
-        ]
-        .into_iter()
-        .collect(),
-    )
-}
-
-fn column_value(column: &Column) -> Value {
-    Value::Object(
-        [
-            ("name", Value::from(column.name.as_str())),
-            ("type", column.kind.as_str().into()),
-            ("format", column.format.as_str().into()),
-            ("description", column.description.as_str().into()),
-            ("priority", column.priority.into()),
-        ]
-        .into_iter()
-        .collect(),
-    )
-}
-
-fn row(resource: &Resource, object: Value, options: &TableOptions, now: Timestamp) -> Value {
-    let cells = match &resource.form {
-        Form::Builtin(form) => form.resource.cells(&object, now.as_second()),
-        Form::Custom(_) => resource.columns.iter().map(|column| cell(column, &object, now)).collect(),
-    };
-    let mut row = Map::new();
-    row.insert("cells", cells);
+/// A table of one object that is not stored in this form, as JSON.
+pub fn of_value(resource: &Resource, object: &Value, options: &TableOptions, now: Timestamp) -> Vec<u8> {
+    let mut text = head(resource, options, &version_metadata(metadata_text(object, "resourceVersion")));
+    push_cells(resource, object, now, &mut text);
     match options.include {
-        Include::None => {
-            row.insert("object", Value::Null);
-        }
+        Include::None | Include::Unknown(_) => text.extend_from_slice(b"null"),
         Include::Metadata => {
-            row.insert("object", reduce(object, &options.api_version));
+            let metadata = object.get("metadata").map_or_else(|| b"{}".to_vec(), json::to_vec);
+            push_metadata(&metadata, options.version, &mut text);
         }
-        Include::Object => {
-            row.insert("object", object);
+        Include::Object => json::encode(object, &mut text),
+    }
+    text.extend_from_slice(b"}]}");
+    text
+}
+
+fn version_metadata(version: &str) -> Vec<u8> {
+    let mut metadata = br#"{"resourceVersion":"#.to_vec();
+    json::encode_str(version, &mut metadata);
+    metadata.push(b'}');
+    metadata
+}
+
+/// What a table begins with, up to its first row. `metadata` is that of the list it shows, encoded.
+pub fn head(resource: &Resource, options: &TableOptions, metadata: &[u8]) -> Vec<u8> {
+    let mut text = br#"{"kind":"Table","apiVersion":"#.to_vec();
+    json::encode_str(options.version.api_version(), &mut text);
+    text.extend_from_slice(br#","metadata":"#);
+    text.extend_from_slice(metadata);
+    text.extend_from_slice(br#","columnDefinitions":"#);
+    match options.headers {
+        Headers::Known => text.extend_from_slice(b"null"),
+        Headers::Shown => {
+            text.push(b'[');
+            for (index, column) in resource.columns.iter().enumerate() {
+                if index > 0 {
+                    text.push(b',');
+                }
+                push_column(column, &mut text);
+            }
+            text.push(b']');
         }
     }
-    Value::Object(row)
+    text.extend_from_slice(br#","rows":["#);
+    text
+}
+
+fn push_column(column: &Column, text: &mut Vec<u8>) {
+    let members = [
+        (&b"{\"name\":"[..], &column.name),
+        (b",\"type\":", &column.kind),
+        (b",\"format\":", &column.format),
+        (b",\"description\":", &column.description),
+    ];
+    for (key, member) in members {
+        text.extend_from_slice(key);
+        json::encode_str(member, text);
+    }
+    text.extend_from_slice(format!(",\"priority\":{}}}", column.priority).as_bytes());
+}
+
+/// Writes the row of a stored object, which itself is copied as it is.
+pub fn push_row(
+    resource: &Resource,
+    object: &Object,
+    options: &TableOptions,
+    now: Timestamp,
+    text: &mut Vec<u8>,
+) {
+    let whole = object.with_api_version(&resource.api_version());
+    let value = json::parse(&whole).map(|parsed| parsed.value).unwrap_or_default();
+    push_cells(resource, &value, now, text);
+    match options.include {
+        Include::None | Include::Unknown(_) => text.extend_from_slice(b"null"),
+        Include::Metadata => push_metadata(&object.metadata(), options.version, text),
+        Include::Object => text.extend_from_slice(&whole),
+    }
+    text.push(b'}');
+}
+
+/// Writes a row up to its object.
+fn push_cells(resource: &Resource, object: &Value, now: Timestamp, text: &mut Vec<u8>) {
+    let cells: Vec<Value> = match &resource.form {
+        Form::Builtin(form) => form.resource.cells(object, now.as_second()),
+        Form::Custom(_) => resource.columns.iter().map(|column| cell(column, object, now)).collect(),
+    };
+    text.extend_from_slice(br#"{"cells":"#);
+    json::encode(&Value::Array(cells), text);
+    text.extend_from_slice(br#","object":"#);
 }
 
 fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
@@ -156,30 +154,33 @@ pub fn age(time: &str, now: Timestamp) -> String {
 }
 
 /// An object's metadata as an object of its own.
-pub fn reduce(object: Value, api_version: &str) -> Value {
+pub fn reduce(object: Value, version: MetaVersion) -> Value {
     let metadata = match object {
         Value::Object(mut members) => members.remove("metadata").unwrap_or_default(),
         _ => Value::Null,
     };
-    Value::Object(
-        [
-            ("kind", Value::from("PartialObjectMetadata")),
-            ("apiVersion", api_version.into()),
-            ("metadata", metadata),
-        ]
-        .into_iter()
-        .collect(),
-    )
+    let members: Map = [
+        ("kind", Value::from("PartialObjectMetadata")),
+        ("apiVersion", version.api_version().into()),
+        ("metadata", metadata),
+    ]
+    .into_iter()
+    .collect();
+    Value::Object(members)
 }
 
 /// A stored object's metadata as an object of its own, without reading the object.
-pub fn partial_metadata(object: &Object) -> Bytes {
+pub fn partial_metadata(object: &Object, version: MetaVersion) -> Bytes {
     let metadata = object.metadata();
     let mut text = Vec::with_capacity(metadata.len() + 80);
-    text.extend_from_slice(
-        b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":",
-    );
-    text.extend_from_slice(&metadata);
-    text.push(b'}');
+    push_metadata(&metadata, version, &mut text);
     text.into()
+}
+
+fn push_metadata(metadata: &[u8], version: MetaVersion, text: &mut Vec<u8>) {
+    text.extend_from_slice(br#"{"kind":"PartialObjectMetadata","apiVersion":"#);
+    json::encode_str(version.api_version(), text);
+    text.extend_from_slice(br#","metadata":"#);
+    text.extend_from_slice(metadata);
+    text.push(b'}');
 }

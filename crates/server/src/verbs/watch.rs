@@ -13,19 +13,22 @@ use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use meta::status::Status;
 use meta::{Map, Text, Value, wire::json};
-use registry::{At, Change, Event, Object, Start, Watcher};
+use registry::{At, Change, Event, Object, Objects, Start, Watcher};
+use schema::typed::binary::write_event;
 use store::Revision;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
+use super::get::read_version;
 use super::options::ListOptions;
 use super::select::Selection;
-use super::write::parse_resource_version;
+use super::table::Include;
 use super::{Answer, Call, storage_status, table};
+use crate::binary::{self, Messages};
 use crate::catalog::Resource;
 use crate::env::SharedEnv;
 use crate::metrics::InFlight;
-use crate::negotiate::{self, Output, Shown};
+use crate::negotiate::{self, Media, Output, Shown};
 
 /// How often a watcher that asked for it is told how far it has come.
 const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
@@ -35,6 +38,8 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 const MIN_TIMEOUT: Duration = Duration::from_mins(30);
 /// Bound: bytes of events that are joined into one chunk.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// What stands before an event whose encoding does not say where it ends.
+const FRAME_HEAD_BYTES: usize = 4;
 /// Marks the end of the initial state for clients that list by watching.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -47,6 +52,8 @@ pub struct WatchAnswer {
     end_of_initial: Option<Revision>,
     deadline: Instant,
     bookmarks: bool,
+    /// Where the watch began; a bookmark that says no more is not sent.
+    began: Revision,
     /// Rings when the next bookmark is due, or the end.
     timer: Pin<Box<Sleep>>,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -63,8 +70,6 @@ pub struct WatchAnswer {
 struct View {
     resource: Arc<Resource>,
     namespace: Text,
-    /// The one object that an old-style path names; empty: all.
-    name: Text,
     selection: Selection,
     output: Output,
     form: Arc<str>,
@@ -73,39 +78,21 @@ struct View {
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = negotiate::watch_output(&call.headers, &call.info.query, &call.resource)?;
-    let options = ListOptions::parse(&call.info.query, true)?;
-    let selection = Selection::new(&call.resource, &options)?;
-    let version = parse_resource_version(&options.resource_version)?;
-    let start = start(&options, version);
-    if let Start::State(At::NotOlderThan(revision)) = start {
-        call.wait_for(revision).await?;
-    }
-    let opened = Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), start).await;
-    let mut failure = None;
-    let (watcher, state) = match opened {
-        Ok(opened) => opened,
-        Err(registry::Error::Expired { oldest }) => {
-            failure =
-                Some(Status::resource_expired(format!("too old resource version: {version} ({oldest})")));
-            let now = Start::After(call.server.registry.applied());
-            let reopened =
-                Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), now).await;
-            reopened.map_err(|error| storage_status(&error, call))?
-        }
-        Err(error) => return Err(storage_status(&error, call)),
-    };
+    let options = ListOptions::parse(&call.info.query)?;
+    let selection = Selection::for_call(call, &options)?;
+    let version = read_version(&options.resource_version)?;
+    let opened = open(call, start(&options, version), version).await?;
     let form = output.form_name(&call.resource.api_version());
     let view = View {
         resource: call.resource.clone(),
         namespace: call.namespace().into(),
-        name: if call.target().name_from_path { call.name().into() } else { Text::default() },
         selection,
         output,
         form,
         env: call.server.env.clone(),
     };
     let wants_initial = options.send_initial_events != Some(false);
-    let (initial, revision) = match state {
+    let (initial, state_revision) = match opened.state {
         Some((objects, revision)) if wants_initial => {
             let shown = objects.values().filter(|entry| view.shows_entry(entry));
             (shown.map(|entry| entry.object.clone()).collect::<Vec<_>>(), Some(revision))
@@ -115,12 +102,13 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     };
     let now = Instant::now();
     let end_of_initial =
-        revision.filter(|_| options.send_initial_events == Some(true) && options.allow_bookmarks);
+        state_revision.filter(|_| options.send_initial_events == Some(true) && options.allow_bookmarks);
     let deadline = now + timeout(&options, &view.env);
     let stopping = call.server.stopping.subscribe();
     let mut stopped = stopping.clone();
     Ok(Answer::Watch(Box::new(WatchAnswer {
-        watcher: watcher.in_lane(call.connection),
+        began: opened.watcher.seen(),
+        watcher: opened.watcher.in_lane(call.connection),
         initial: initial.into_iter(),
         end_of_initial,
         deadline,
@@ -132,17 +120,50 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         stopping,
         armed: None,
         ended: false,
-        failure,
+        failure: opened.failure,
         _counted: call.server.metrics.watch_opened(),
         view,
     })))
 }
 
+/// A watch that began, or what its only event says of why it could not.
+struct Opened {
+    watcher: Watcher,
+    state: Option<(Objects, Revision)>,
+    failure: Option<Status>,
+}
+
+async fn open(call: &Call, start: Start, version: u64) -> Result<Opened, Status> {
+    let (registry, cache) = (&call.server.registry, &call.resource.cache);
+    let waited = match start {
+        Start::State(At::NotOlderThan(revision)) => call.wait_for(revision).await,
+        _ => Ok(()),
+    };
+    let opened = match waited {
+        Ok(()) => Watcher::open(registry.clone(), cache.clone(), start).await,
+        Err(status) => return failed(call, status).await,
+    };
+    match opened {
+        Ok((watcher, state)) => Ok(Opened { watcher, state, failure: None }),
+        Err(registry::Error::Expired { oldest }) => {
+            let message = format!("too old resource version: {version} ({oldest})");
+            failed(call, Status::resource_expired(message)).await
+        }
+        Err(error) => Err(storage_status(&error, call)),
+    }
+}
+
+/// A watch that only tells what is wrong with it: by now, failures are events.
+async fn failed(call: &Call, failure: Status) -> Result<Opened, Status> {
+    let now = Start::After(call.server.registry.applied());
+    let opened = Watcher::open(call.server.registry.clone(), call.resource.cache.clone(), now).await;
+    let (watcher, _) = opened.map_err(|error| storage_status(&error, call))?;
+    Ok(Opened { watcher, state: None, failure: Some(failure) })
+}
+
 fn start(options: &ListOptions, version: u64) -> Start {
-    let given = !options.resource_version.is_empty();
     match (options.send_initial_events, version) {
-        (Some(true), 0) if given => Start::State(At::Any),
-        (Some(_) | None, 0) if !given => Start::State(At::Fresh),
+        (_, 0) if options.resource_version.is_empty() => Start::State(At::Fresh),
         (_, 0) => Start::State(At::Any),
         (Some(true), version) => Start::State(At::NotOlderThan(Revision(version))),
         (_, version) => Start::After(Revision(version)),
@@ -168,7 +189,7 @@ impl WatchAnswer {
         }
         if let Some(failure) = self.failure.take() {
             self.ended = true;
-            return Poll::Ready(Some(error_event(&failure)));
+            return Poll::Ready(Some(self.view.error_event(&failure)));
         }
         if let Some(chunk) = self.initial_chunk() {
             return Poll::Ready(Some(chunk));
@@ -186,12 +207,26 @@ impl WatchAnswer {
                 }
                 Err(error) => {
                     self.ended = true;
-                    return Poll::Ready(Some(error_event(&self.broken(&error))));
+                    return Poll::Ready(Some(self.view.error_event(&self.broken(&error))));
                 }
             }
         }
-        ready!(self.poll_ring(cx));
-        Poll::Ready(self.on_timer())
+        loop {
+            ready!(self.poll_ring(cx));
+            let bookmark = self.on_timer();
+            if self.ended || bookmark.is_some() {
+                return Poll::Ready(bookmark);
+            }
+        }
+    }
+
+    /// The content type of its events.
+    pub fn content_type(&self) -> &'static str {
+        self.view.output.stream_type()
+    }
+
+    pub(super) fn shown(&self) -> &Shown {
+        &self.view.output.shown
     }
 
     /// Whether something is due that is no change. Asked after every event, but nearly always the answer is no and
@@ -226,19 +261,20 @@ impl WatchAnswer {
     fn initial_chunk(&mut self) -> Option<Bytes> {
         let mut text = BytesMut::new();
         for object in self.initial.by_ref() {
-            text.extend_from_slice(&self.view.encode(Change::Added, &object));
+            self.view.push_frame(&self.view.encode(Change::Added, &object), &mut text);
             self.view.hide_headers();
             if text.len() >= CHUNK_BYTES {
                 return Some(text.freeze());
             }
         }
         if let Some(revision) = self.end_of_initial.take() {
-            text.extend_from_slice(&self.view.bookmark(revision, true));
+            self.view.push_frame(&self.view.bookmark(revision, true), &mut text);
+            self.view.hide_headers();
         }
         (!text.is_empty()).then(|| text.freeze())
     }
 
-    /// A bookmark is due, or the end.
+    /// A bookmark is due, or the end. Nothing is said where a bookmark would say nothing.
     fn on_timer(&mut self) -> Option<Bytes> {
         let now = Instant::now();
         if now >= self.deadline {
@@ -247,7 +283,14 @@ impl WatchAnswer {
         }
         self.armed = None;
         self.timer.as_mut().reset(next_ring(now, self.deadline, self.bookmarks));
-        Some(self.view.bookmark(self.watcher.seen(), false))
+        let seen = self.watcher.seen();
+        if seen <= self.began {
+            return None;
+        }
+        let mut text = BytesMut::new();
+        self.view.push_frame(&self.view.bookmark(seen, false), &mut text);
+        self.view.hide_headers();
+        Some(text.freeze())
     }
 }
 
@@ -274,8 +317,7 @@ impl View {
     }
 
     fn is_in_scope(&self, object: &Object) -> bool {
-        (self.namespace.is_empty() || self.namespace == object.namespace())
-            && (self.name.is_empty() || self.name == object.name())
+        self.namespace.is_empty() || self.namespace == object.namespace()
     }
 
     fn shows(&self, object: &Arc<Object>) -> bool {
@@ -290,17 +332,36 @@ impl View {
             let Some(frame) = self.frame(event) else { continue };
             self.hide_headers();
             match (&mut joined, &first) {
-                (Some(joined), _) => joined.extend_from_slice(&frame),
+                (Some(joined), _) => self.push_frame(&frame, joined),
                 (None, None) => first = Some(frame),
                 (None, Some(first)) => {
-                    let mut both = BytesMut::with_capacity(first.len() + frame.len());
-                    both.extend_from_slice(first);
-                    both.extend_from_slice(&frame);
+                    let mut both = BytesMut::with_capacity(first.len() + frame.len() + 2 * FRAME_HEAD_BYTES);
+                    self.push_frame(first, &mut both);
+                    self.push_frame(&frame, &mut both);
                     joined = Some(both);
                 }
             }
         }
-        joined.map(BytesMut::freeze).or(first)
+        joined.map(BytesMut::freeze).or_else(|| first.map(|frame| self.framed(frame)))
+    }
+
+    /// One event as it goes over the wire; nothing is copied where nothing is added.
+    fn framed(&self, frame: Bytes) -> Bytes {
+        if self.output.media != Media::Protobuf {
+            return frame;
+        }
+        let mut framed = BytesMut::with_capacity(frame.len() + FRAME_HEAD_BYTES);
+        self.push_frame(&frame, &mut framed);
+        framed.freeze()
+    }
+
+    /// JSON tells itself where it ends; a message has its length before it.
+    fn push_frame(&self, frame: &[u8], out: &mut BytesMut) {
+        if self.output.media == Media::Protobuf {
+            let length = u32::try_from(frame.len()).expect("an object is far below 4 GiB");
+            out.extend_from_slice(&length.to_be_bytes());
+        }
+        out.extend_from_slice(frame);
     }
 
     /// The first table of a watch says what its columns are, the others do not.
@@ -340,21 +401,24 @@ impl View {
             Change::Deleted => "DELETED",
         };
         let shown = self.show(&self.resource.form.show(object));
-        event_line(kind, &shown)
+        self.event(kind, &shown)
     }
 
     fn show(&self, object: &Object) -> Bytes {
-        let api_version = self.resource.api_version();
+        if self.output.media == Media::Protobuf {
+            let messages = Messages::new(&self.resource, &self.output.shown);
+            return messages.map(|messages| messages.body(object)).unwrap_or_default().into();
+        }
         match &self.output.shown {
-            Shown::Whole => object.with_api_version(&api_version),
-            Shown::Metadata | Shown::MetadataList => table::partial_metadata(object),
-            Shown::Table(options) => {
-                let table = table::of_objects(&self.resource, &[object], options, self.env.now(), None);
-                json::to_vec(&table).into()
+            Shown::Whole => object.with_api_version(&self.resource.api_version()),
+            Shown::Metadata(version) | Shown::MetadataList(version) => {
+                table::partial_metadata(object, *version)
             }
+            Shown::Table(options) => table::of_object(&self.resource, object, options, self.env.now()).into(),
         }
     }
 
+    /// A bookmark is an event with an object that has nothing but a version.
     fn bookmark(&self, revision: Revision, end_of_initial: bool) -> Bytes {
         let mut metadata = Map::new();
         metadata.insert("resourceVersion", revision.to_string());
@@ -362,30 +426,48 @@ impl View {
             let annotations: Map = [(INITIAL_EVENTS_END, Value::from("true"))].into_iter().collect();
             metadata.insert("annotations", annotations);
         }
-        let (api_version, kind) = match &self.output.shown {
-            Shown::Metadata | Shown::MetadataList => {
-                ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata".into())
-            }
-            _ => (self.resource.api_version(), self.resource.names.kind.clone()),
-        };
         let object: Map = [
-            ("apiVersion", Value::from(api_version)),
-            ("kind", Value::from(kind)),
+            ("apiVersion", Value::from(self.resource.api_version())),
+            ("kind", Value::from(self.resource.names.kind.clone())),
             ("metadata", Value::Object(metadata)),
         ]
         .into_iter()
         .collect();
         let object = Value::Object(object);
-        let shown = match &self.output.shown {
-            Shown::Table(options) => table::of_bookmark(object, options),
-            _ => object,
+        let object = match &self.output.shown {
+            Shown::Whole => object,
+            Shown::Metadata(version) | Shown::MetadataList(version) => table::reduce(object, *version),
+            Shown::Table(options) => {
+                // The annotation is all that tells such a bookmark from others.
+                let mut options = options.clone();
+                if end_of_initial && options.include == Include::None {
+                    options.include = Include::Metadata;
+                }
+                let table = table::of_value(&self.resource, &object, &options, self.env.now());
+                return self.event("BOOKMARK", &table);
+            }
         };
-        event_line("BOOKMARK", &json::to_vec(&shown))
+        let shown = match self.output.media {
+            Media::Protobuf => binary::of_value(&object).unwrap_or_default(),
+            _ => json::to_vec(&object),
+        };
+        self.event("BOOKMARK", &shown)
     }
-}
 
-fn error_event(status: &Status) -> Bytes {
-    event_line("ERROR", &json::to_vec(&status.to_value()))
+    fn error_event(&self, status: &Status) -> Bytes {
+        let shown = match self.output.media {
+            Media::Protobuf => binary::of_value(&status.to_value()).unwrap_or_default(),
+            _ => status.to_json(),
+        };
+        self.framed(self.event("ERROR", &shown))
+    }
+
+    fn event(&self, kind: &str, object: &[u8]) -> Bytes {
+        match self.output.media {
+            Media::Protobuf => write_event(kind, object).into(),
+            _ => event_line(kind, object),
+        }
+    }
 }
 
 fn event_line(kind: &str, object: &[u8]) -> Bytes {

@@ -42,6 +42,45 @@ pub fn encode_pretty(value: &Value, out: &mut Vec<u8>) {
     encode_indented(value, 0, out);
 }
 
+/// Lays out a text without spaces for people, its members in the order they have.
+///
+/// ```
+/// use crest_meta::wire::json;
+/// let mut out = Vec::new();
+/// json::indent(br#"{"b":[1,{}],"a":"{,"}"#, &mut out);
+/// assert_eq!(out, b"{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": \"{,\"\n}");
+/// ```
+pub fn indent(text: &[u8], out: &mut Vec<u8>) {
+    let (mut depth, mut in_string, mut escaped, mut just_opened) = (0, false, false, false);
+    for &byte in text.trim_ascii_end() {
+        if in_string {
+            out.push(byte);
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        let closes = matches!(byte, b'}' | b']');
+        match (std::mem::take(&mut just_opened), closes) {
+            (true, false) => {
+                depth += 1;
+                next_line(false, depth, out);
+            }
+            (false, true) => {
+                depth -= 1;
+                next_line(false, depth, out);
+            }
+            _ => {}
+        }
+        match byte {
+            b',' => next_line(true, depth, out),
+            b':' => out.extend_from_slice(b": "),
+            _ => out.push(byte),
+        }
+        just_opened = matches!(byte, b'{' | b'[');
+        in_string = byte == b'"';
+    }
+}
+
 fn encode_array(items: &[Value], out: &mut Vec<u8>) {
     out.push(b'[');
     for (index, item) in items.iter().enumerate() {

@@ -27,6 +27,23 @@ fn reads_what_the_reference_writes() {
 }
 
 #[test]
+fn writes_what_the_reference_writes() {
+    for (group, name, text, expected) in [
+        ("", "Namespace", "{}", "0a10 0a00 1200 1a00 2200 2a00 3200 3800 4200 1200 1a02 0a00"),
+        (
+            "meta.k8s.io",
+            "Status",
+            r#"{"metadata":{},"status":"Failure","message":"m","reason":"NotFound","code":404}"#,
+            "0a06 0a00 1200 1a00 1207 4661696c757265 1a01 6d 2208 4e6f74466f756e64 309403",
+        ),
+    ] {
+        let kind = kind(group, "v1", name).unwrap();
+        let object = json::parse(text.as_bytes()).unwrap().value;
+        assert_eq!(write(kind, &object), hex(expected), "{name}");
+    }
+}
+
+#[test]
 fn objects_survive_the_way_there_and_back() {
     for (group, name, text) in [
         (
@@ -82,7 +99,7 @@ fn envelopes_name_the_kind() {
 #[test]
 fn lists_and_events_wrap_messages() {
     let meta = json::parse(br#"{"resourceVersion":"7"}"#).unwrap().value;
-    assert_eq!(write_list(&meta, [&b"a"[..], b"b"]), hex("0a03 120137 1201 61 1201 62"));
+    assert_eq!(write_list(&meta, [&b"a"[..], b"b"]), hex("0a07 0a00 120137 1a00 120161 120162"));
     assert_eq!(write_event("ADDED", b"x"), hex("0a05 4144444544 1203 0a01 78"));
 }
 

@@ -172,9 +172,14 @@ pub(super) fn put_double(out: &mut Vec<u8>, number: u32, value: f64) {
 }
 
 pub(super) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    push_key(out, number, 2);
-    push_varint(out, bytes.len() as u64);
+    put_length(out, number, bytes.len());
     out.extend_from_slice(bytes);
+}
+
+/// Writes what stands before so many bytes.
+pub(super) fn put_length(out: &mut Vec<u8>, number: u32, len: usize) {
+    push_key(out, number, 2);
+    push_varint(out, len as u64);
 }
 
 /// Writes a nested message; its length is put in front once it is known.

@@ -15,31 +15,58 @@ pub(super) fn object(strukt: &'static Struct, object: &Value, out: &mut Vec<u8>)
     }
 }
 
-/// Writes the fields of the struct itself, or those of the embedded struct that `outer` leads to.
+/// Writes the fields of the struct itself, or those of the embedded struct that `outer` leads to, in the order
+/// of their numbers.
 fn level(strukt: &'static Struct, map: &Map, outer: &mut Vec<u32>, out: &mut Vec<u8>) {
     let here = outer.len();
-    let mut deeper: Vec<u32> = Vec::new();
+    // Each with the field itself, or nothing for an embedded struct.
+    let mut numbered: Vec<(u32, Option<&'static Field>)> = Vec::with_capacity(strukt.fields.len());
     for field in nested(strukt, outer) {
         match (field.embedded.get(here), field.number) {
-            (Some(embedded), Some(_)) if !deeper.contains(&embedded.number) => deeper.push(embedded.number),
-            (None, Some(number)) => {
-                if let Some(value) = map.get(field.name) {
-                    put_field(field, number, value, out);
-                }
-            }
-            _ => {}
+            (Some(embedded), Some(_)) => numbered.push((embedded.number, None)),
+            (None, Some(number)) => numbered.push((number, Some(field))),
+            (_, None) => {}
         }
     }
-    for number in deeper {
-        outer.push(number);
-        put_message(out, number, |out| level(strukt, map, outer, out));
-        outer.pop();
+    numbered.sort_unstable_by_key(|(number, _)| *number);
+    numbered.dedup_by_key(|(number, _)| *number);
+    for (number, field) in numbered {
+        let Some(field) = field else {
+            outer.push(number);
+            put_message(out, number, |out| level(strukt, map, outer, out));
+            outer.pop();
+            continue;
+        };
+        match map.get(field.name) {
+            Some(Value::Null) | None if field.ty.pointer => {}
+            Some(Value::Null) | None => put_zero(field.ty.id, number, out),
+            Some(value) => put_field(field, number, value, out),
+        }
+    }
+}
+
+/// Go's zero value of a field that is no pointer is written, unless it is a list, a map or bytes.
+fn put_zero(id: TypeId, number: u32, out: &mut Vec<u8>) {
+    match &id.get().shape {
+        Shape::Bool | Shape::Int32 | Shape::Int64 => put_int(out, number, 0),
+        Shape::Float => put_double(out, number, 0.0),
+        Shape::String | Shape::Time | Shape::MicroTime | Shape::Raw => put_bytes(out, number, b""),
+        Shape::Struct(strukt) => {
+            put_message(out, number, |out| level(strukt, &Map::new(), &mut Vec::new(), out));
+        }
+        Shape::IntOrString => put(id, number, &Value::Int(0), out),
+        Shape::Quantity => put(id, number, &Value::from("0"), out),
+        Shape::Bytes
+        | Shape::List(_)
+        | Shape::Map(_)
+        | Shape::SchemaOrBool(_)
+        | Shape::SchemaOrArray(_)
+        | Shape::SchemaOrStrings(_) => {}
     }
 }
 
 fn put_field(field: &Field, number: u32, value: &Value, out: &mut Vec<u8>) {
     match (&field.ty.get().shape, value) {
-        (_, Value::Null) => {}
         (Shape::List(element), Value::Array(items)) => {
             for item in items {
                 put(element.id, number, item, out);
@@ -90,11 +117,13 @@ fn put(id: TypeId, number: u32, value: &Value, out: &mut Vec<u8>) {
         (Shape::MicroTime, _) => put_message(out, number, |out| time(value, true, out)),
         (Shape::IntOrString, Value::String(text)) => put_message(out, number, |out| {
             put_int(out, 1, 1);
+            put_int(out, 2, 0);
             put_bytes(out, 3, text.as_bytes());
         }),
         (Shape::IntOrString, Value::Int(int)) => put_message(out, number, |out| {
             put_int(out, 1, 0);
             put_int(out, 2, *int);
+            put_bytes(out, 3, b"");
         }),
         (Shape::Quantity, Value::String(text)) => {
             put_message(out, number, |out| put_bytes(out, 1, text.as_bytes()));
