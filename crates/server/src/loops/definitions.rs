@@ -46,12 +46,8 @@ pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error
 pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
     let Some(cache) = definitions(&server) else { return Ok(()) };
     let (mut watcher, objects) = follow(&server, &cache).await?;
-<<<<<<< HEAD
-    let mut keeper = Keeper { server, cache, groups: HashMap::new() };
-=======
     drop_unknown(&server, &objects);
-    let mut keeper = Keeper { server, cache, held: HashMap::new() };
->>>>>>> main
+    let mut keeper = Keeper { server, cache, groups: HashMap::new() };
     let values: Vec<_> =
         objects.values().filter_map(|entry| Some((&entry.object, tree(&entry.object)?))).collect();
     for (_, value) in &values {
@@ -94,10 +90,6 @@ pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
     }
 }
 
-<<<<<<< HEAD
-/// What the loop remembers, so that a change costs the size of the change: the names that definitions hold, by
-/// group.
-=======
 /// Stops serving definitions that went while nobody looked: the loop starts anew when it lost track of a shared store.
 /// Their objects were somebody else's to delete.
 fn drop_unknown(server: &Server, objects: &registry::Objects) {
@@ -111,9 +103,8 @@ fn drop_unknown(server: &Server, objects: &registry::Objects) {
     server.catalog.store(Arc::new(known));
 }
 
-/// What the loop remembers, so that a change costs the size of the change: the names that definitions hold,
-/// by group and definition.
->>>>>>> main
+/// What the loop remembers, so that a change costs the size of the change: the names that definitions hold, by
+/// group.
 struct Keeper {
     server: Arc<Server>,
     cache: Arc<Cache>,
