@@ -11,6 +11,7 @@ use auth::authn::{
     Anonymous, Authenticator, BearerTokens, ClientCertificates, TokenAuthenticator, TokenFile,
 };
 use server::pki::{self, ClientRoots, Identity, ServingNames, kubeconfig};
+use server::webhook::ServiceMap;
 use server::{Config, Security, Server, SystemEnv};
 use store::Store;
 use store::embedded::{self, EmbeddedStore};
@@ -46,6 +47,7 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
         max_mutating_requests_inflight: flags.max_mutating_requests_inflight,
         shutdown_grace: flags.shutdown_grace,
         event_ttl: flags.event_ttl,
+        services: services(&flags)?,
         ..Config::default()
     };
     let authenticator = authenticator(&flags)?;
@@ -88,6 +90,15 @@ fn open_store(flags: &ServeFlags) -> anyhow::Result<Arc<dyn Store>> {
         embedded::Options { keep_history: flags.etcd_compaction_interval, ..embedded::Options::default() };
     let store = EmbeddedStore::open(&dir, options)?;
     Ok(Arc::new(store))
+}
+
+/// Where the services are that the operator names.
+fn services(flags: &ServeFlags) -> anyhow::Result<ServiceMap> {
+    let mut services = ServiceMap::default();
+    for entry in &flags.service_resolver {
+        services.add(entry).context("--service-resolver")?;
+    }
+    Ok(services)
 }
 
 fn authenticator(flags: &ServeFlags) -> anyhow::Result<Authenticator> {

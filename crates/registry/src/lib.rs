@@ -25,7 +25,7 @@ use store::{Revision, Store};
 
 pub use cache::{Cache, Change, Entry, Event, Objects, Snapshot, join_key, label_bits};
 pub use continue_token::{ContinueToken, TokenError};
-pub use list::{At, Page, PageRequest};
+pub use list::{At, Page, PageRequest, page_of_state};
 pub use object::{FieldPathSpec, FieldPaths, Object};
 pub use watch::{Start, Watcher};
 pub use write::{Guard, NewObject};

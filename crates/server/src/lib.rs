@@ -3,12 +3,15 @@
 //! Only `listen`, `pipeline`, `respond` and `health` see HTTP types; the catalog, the verbs and the loops do
 //! not, so that they can be tested without a socket.
 
+#![recursion_limit = "256"] // the types of the HTTP client that calls webhooks are nested deeply
+
 mod binary;
 mod bootstrap;
 pub mod catalog;
 mod coalesce;
 mod conditions;
 pub mod config;
+pub mod conversion;
 mod documents;
 pub mod env;
 mod health;
@@ -24,6 +27,7 @@ pub mod request;
 mod respond;
 mod settled;
 pub mod verbs;
+pub mod webhook;
 
 use std::sync::Arc;
 
@@ -51,6 +55,8 @@ pub struct Server {
     pub(crate) authorizer: Box<dyn auth::Authorizer>,
     pub(crate) limits: limits::Limits,
     pub(crate) metrics: metrics::Metrics,
+    /// How custom resources are converted between versions.
+    pub(crate) conversion: conversion::Tools,
     pub(crate) leadership: loops::leader::Leadership,
     /// True once the server is shutting down: watches end, readiness is denied.
     pub(crate) stopping: watch::Sender<bool>,
@@ -71,15 +77,28 @@ impl Server {
         env: SharedEnv,
     ) -> Result<Arc<Self>, registry::Error> {
         let registry = Registry::start(store).await?;
-        let builtins = catalog::builtin::resources(&registry, config.event_ttl);
+        let catalog = Catalog::of_builtins(catalog::builtin::resources(&registry, config.event_ttl));
+        let metrics = metrics::Metrics::new();
+        let services = webhook::Services::new(
+            config.services.clone(),
+            registry.clone(),
+            catalog::builtin::cache(&registry, "", "services"),
+            catalog::builtin::cache(&registry, "discovery.k8s.io", "endpointslices"),
+        );
+        let conversion = conversion::Tools {
+            webhooks: Arc::new(webhook::Webhooks::new(services)),
+            env: env.clone(),
+            metrics: metrics.conversions.clone(),
+        };
         Ok(Arc::new(Server {
-            catalog: ArcSwap::from_pointee(Catalog::of_builtins(builtins)),
+            catalog: ArcSwap::from_pointee(catalog),
             registry,
             env,
             authenticators,
             authorizer: Box::new(authz::standard(vec![Box::new(authz::bootstrap::rules())])),
             limits: limits::Limits::new(config),
-            metrics: metrics::Metrics::new(),
+            metrics,
+            conversion,
             leadership: loops::leader::Leadership::new(config.replica.as_deref()),
             stopping: watch::Sender::new(false),
             ready: watch::Sender::new(false),

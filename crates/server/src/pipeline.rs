@@ -22,6 +22,7 @@ use meta::status::{Status, StatusDetails};
 
 use crate::Server;
 use crate::catalog::{Catalog, Resource};
+use crate::conversion::Conversions;
 use crate::metrics::Subject;
 use crate::negotiate::{self, Headers, Media};
 use crate::pki::client_certs::PeerCertificate;
@@ -167,6 +168,7 @@ async fn serve(
         headers,
         body,
         warnings: warnings.clone(),
+        conversions: Conversions::default(),
     };
     let answer = match deadline {
         None => verbs::run(call).await?,

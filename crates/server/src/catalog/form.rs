@@ -20,6 +20,7 @@ use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::Resource;
+use crate::conversion::{ConversionError, Conversions, Views};
 use crate::verbs::options::WriteOptions;
 use crate::verbs::write::{metadata_mut, set_or_remove};
 use crate::verbs::{Call, NamedKind, unusable_patch};
@@ -108,9 +109,8 @@ pub struct CustomForm {
 pub enum Reads {
     /// Every object was shaped by this very schema when it was written.
     AsStored,
-    /// Objects may have been written under another version or an older definition: what is stored is shaped
-    /// by the schema of the version it is stored in, then by the one it is shown in.
-    Shaped { description: u64, schemas: Arc<[(String, Option<Arc<schema::Schema>>)]> },
+    /// Objects may have been written under another version or an older definition.
+    Converted(Arc<Views>),
 }
 
 /// What ownership of fields needs to know, for the main resource and its status.
@@ -136,6 +136,8 @@ pub struct VersionOwnership {
 struct Endpoint<'a> {
     ownership: &'a Ownership,
     status: bool,
+    /// Where objects in other versions come from; `None`: they differ in the name of the version only.
+    conversions: Option<&'a Conversions>,
 }
 
 impl Endpoint<'_> {
@@ -165,6 +167,11 @@ impl Versions for Endpoint<'_> {
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConvertError> {
         self.type_of(api_version).ok_or(ConvertError::UnknownVersion)?;
+        if let Some(conversions) = self.conversions
+            && meta::object::api_version(object) != api_version
+        {
+            return conversions.get(object, api_version);
+        }
         let mut converted = object.clone();
         if let Value::Object(members) = &mut converted {
             members.insert("apiVersion", api_version);
@@ -194,30 +201,98 @@ impl Form {
         }
     }
 
-    /// A stored object as this kind shows it.
-    pub fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+    /// How objects of the kind get from version to version.
+    pub fn views(&self) -> Option<&Arc<Views>> {
         match self {
-            Form::Custom(CustomForm { reads: Reads::Shaped { description, schemas }, ownership, .. }) => {
-                object.view(*description, |object| shape_stored(object, schemas, &ownership.api_version))
-            }
-            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => object
-                .view(BUILTIN_VIEW, |object| {
+            Form::Custom(CustomForm { reads: Reads::Converted(views), .. }) => Some(views),
+            _ => None,
+        }
+    }
+
+    /// The same where somebody outside may have to be asked.
+    pub fn asking_views(&self) -> Option<&Arc<Views>> {
+        self.views().filter(|views| views.converter().asks())
+    }
+
+    /// A stored object as this kind shows it; `None` when it has to be converted by somebody outside.
+    pub fn at_hand(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
+        match self {
+            Form::Custom(CustomForm { reads: Reads::Converted(views), .. }) => views.at_hand(object),
+            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => {
+                Some(object.view(BUILTIN_VIEW, |object| {
                     let mut value = json::parse(object.bytes()).ok()?.value;
                     (form.from)(&mut value);
                     if let Value::Object(members) = &mut value {
                         members.insert("apiVersion", ownership.api_version.as_str());
                     }
                     object.with_text(&registry::codec::encode(&value))
-                }),
-            _ => object.clone(),
+                }))
+            }
+            _ => Some(object.clone()),
         }
     }
 
-    /// Turns an object into the form it is stored in.
-    pub fn to_storage(&self, object: &mut Value) {
-        if let Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, .. }) = self {
-            (form.to)(object);
+    /// A stored object as this kind shows it.
+    pub async fn show(&self, object: &Arc<Object>) -> Result<Arc<Object>, ConversionError> {
+        match (self.at_hand(object), self.views()) {
+            (Some(shown), _) => Ok(shown),
+            (None, None) => Ok(object.clone()),
+            (None, Some(views)) => {
+                let shown = Box::pin(views.show_all(std::slice::from_ref(object))).await?;
+                Ok(shown.into_iter().next().unwrap_or_else(|| object.clone()))
+            }
         }
+    }
+
+    /// Many stored objects as this kind shows them.
+    pub async fn show_all(&self, objects: &mut [Arc<Object>]) -> Result<(), ConversionError> {
+        let mut missing = Vec::new();
+        for (index, object) in objects.iter_mut().enumerate() {
+            match self.at_hand(object) {
+                Some(shown) => *object = shown,
+                None => missing.push(index),
+            }
+        }
+        if let Some(views) = self.views().filter(|_| !missing.is_empty()) {
+            let stored: Vec<_> = missing.iter().map(|index| objects[*index].clone()).collect();
+            let shown = Box::pin(views.show_all(&stored)).await?;
+            missing.into_iter().zip(shown).for_each(|(index, shown)| objects[index] = shown);
+        }
+        Ok(())
+    }
+
+    /// Turns an object into the form it is stored in.
+    pub async fn to_storage(&self, object: Value, storage_version: &str) -> Result<Value, ConversionError> {
+        match self {
+            Form::Builtin(form) => {
+                let mut object = object;
+                if let Some(storage) = form.hooks.storage {
+                    (storage.to)(&mut object);
+                }
+                Ok(object)
+            }
+            Form::Custom(form) => match &form.reads {
+                Reads::Converted(views) if form.ownership.api_version != storage_version => {
+                    let mut object = object;
+                    metadata_mut(&mut object).remove("resourceVersion");
+                    views.converter().convert(object, storage_version).await
+                }
+                _ => Ok(object),
+            },
+        }
+    }
+
+    /// What would be read of an object that is not written after all.
+    pub async fn unstored(&self, mut object: Value, storage_version: &str) -> Result<Value, ConversionError> {
+        let Some(views) = self.views().filter(|_| self.ownership().api_version != storage_version) else {
+            self.default(&mut object);
+            return Ok(object);
+        };
+        let version = object.at(&["metadata", "resourceVersion"]).cloned();
+        let stored = self.to_storage(object, storage_version).await?;
+        let mut shown = views.show_unstored(stored).await?;
+        set_or_remove(metadata_mut(&mut shown), "resourceVersion", version);
+        Ok(shown)
     }
 
     /// Merges a strategic patch, which only built-in kinds understand.
@@ -258,9 +333,18 @@ impl Form {
     }
 
     /// Records who owns the fields of a new or changed object.
-    pub fn own(&self, call: &Call, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
+    pub async fn own(&self, call: &Call, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
         let subresource = call.target().subresource.as_str();
-        self.own_as(&call.manager(options), subresource, live, new, call.server.env.now());
+        let (manager, now) = (call.manager(options), call.server.env.now());
+        let Some(views) = self.asking_views() else {
+            return self.own_as(&manager, subresource, live, new, now);
+        };
+        let owned = call.conversions.complete(Some(views.converter()), || {
+            let mut attempt = new.clone();
+            self.track(&manager, subresource, live, &mut attempt, now, Some(&call.conversions));
+            attempt
+        });
+        *new = owned.await;
     }
 
     /// The same for a writer that is no request.
@@ -272,9 +356,21 @@ impl Form {
         new: &mut Value,
         now: Timestamp,
     ) {
+        self.track(manager, subresource, live, new, now, None);
+    }
+
+    fn track(
+        &self,
+        manager: &str,
+        subresource: &str,
+        live: Option<&Value>,
+        new: &mut Value,
+        now: Timestamp,
+        conversions: Option<&Conversions>,
+    ) {
         let ownership = self.ownership();
         let info = ManagerInfo { manager, api_version: &ownership.api_version, subresource, now };
-        let endpoint = Endpoint { ownership, status: subresource == "status" };
+        let endpoint = Endpoint { ownership, status: subresource == "status", conversions };
         // Without owners rather than without the write, as in the reference.
         let _ = track_update(live, new, &info, &endpoint);
     }
@@ -299,7 +395,8 @@ impl Form {
             kind: &call.resource.names.kind,
             force: options.force == Some(true),
         };
-        let endpoint = Endpoint { ownership, status: subresource == "status" };
+        let conversions = self.asking_views().map(|_| &call.conversions);
+        let endpoint = Endpoint { ownership, status: subresource == "status", conversions };
         let mut object = apply(live, configuration, &request, &endpoint).map_err(apply_status)?;
         self.default(&mut object);
         Ok(object)
@@ -619,40 +716,12 @@ impl CustomForm {
         }
         match &self.reads {
             Reads::AsStored => None,
-            Reads::Shaped { schemas, .. } => {
+            Reads::Converted(views) => {
+                let schemas = &views.converter().schemas;
                 schemas.iter().find(|(version, _)| version == api_version)?.1.as_ref()
             }
         }
     }
-}
-
-/// What becomes of a stored object on the way to a reader; `None` when nothing does.
-fn shape_stored(
-    object: &Object,
-    schemas: &[(String, Option<Arc<schema::Schema>>)],
-    api_version: &str,
-) -> Option<Object> {
-    let stored = json::parse(object.bytes()).ok()?.value;
-    let mut shown = stored.clone();
-    let schema_of = |version: &str| schemas.iter().find(|(candidate, _)| candidate == version)?.1.as_ref();
-    // What is malformed in storage is dropped, so shaping does not fail.
-    if let Some(schema) = schema_of(object.api_version()) {
-        let _ = schema.shape(&mut shown, Malformed::Drop, None);
-        schema.default(&mut shown);
-    }
-    // Another version takes fields away, but its defaults are for what is written in it.
-    if object.api_version() != api_version
-        && let Some(schema) = schema_of(api_version)
-    {
-        let _ = schema.shape(&mut shown, Malformed::Drop, None);
-    }
-    if shown == stored {
-        return None;
-    }
-    if let Value::Object(members) = &mut shown {
-        members.insert("apiVersion", api_version);
-    }
-    object.with_text(&registry::codec::encode(&shown))
 }
 
 /// The metadata of the old object, with the owners that the new one records.

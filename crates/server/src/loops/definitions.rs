@@ -35,7 +35,7 @@ pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error
     let mut catalog = server.catalog.load().as_ref().clone();
     for entry in cache.snapshot(applied).objects.values() {
         if let Some(definition) = tree(&entry.object) {
-            let resources = definition::resources(&server.registry, &cache, &definition);
+            let resources = definition::resources(server, &cache, &definition);
             catalog = catalog.with_definition(entry.object.name(), resources);
         }
     }
@@ -233,7 +233,7 @@ impl Keeper {
             // Deleted and made anew before this was seen: watches on the old one end.
             self.withdraw(group, name, text(value, &["spec", "names", "plural"]));
         }
-        let resources = definition::resources(&self.server.registry, &self.cache, value);
+        let resources = definition::resources(&self.server, &self.cache, value);
         let catalog = self.server.catalog.load().with_definition(name, resources);
         self.server.catalog.store(Arc::new(catalog));
     }

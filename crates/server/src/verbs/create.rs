@@ -47,7 +47,7 @@ pub(super) async fn create(
     match_namespace(&mut object, call.namespace())?;
     drop_double_owners(&mut object, call);
     if owners == Owners::Record {
-        call.resource.form.own(call, None, &mut object, options);
+        call.resource.form.own(call, None, &mut object, options).await;
     }
     admit(call, &object).await?;
     if !is_generated(&object) {
@@ -96,21 +96,25 @@ async fn store(
         return Err(Status::unknown(500, "resourceVersion should not be set on objects to be created"));
     }
     let key = registry::join_key(call.namespace(), metadata_text(&object, "name"));
-    let taken = |object: &Value| {
-        Status::already_exists(&call.resource.group_resource(), metadata_text(object, "name"))
-    };
+    let taken = Status::already_exists(&call.resource.group_resource(), metadata_text(&object, "name"));
     if options.dry_run {
         if call.live_at(&key).await?.is_some() {
-            return Err(taken(&object));
+            return Err(taken);
         }
-        call.resource.form.default(&mut object);
-        return Ok(Answer::Value { code, value: object, output });
+        let value = call.unstored(object).await?;
+        return Ok(Answer::Value { code, value, output });
     }
+<<<<<<< HEAD
     let encoded = call.encoded(&mut object);
     match commit(call, &key, metadata_text(&object, "name"), encoded).await? {
+=======
+    let stored = call.stored_form(object).await?;
+    let written = call.server.registry.create(&call.resource.cache, &key, call.encoded(&stored)).await;
+    match written {
+>>>>>>> main
         Ok(stored) => Ok(Answer::Object { code, object: stored, output }),
         Err(registry::Error::AlreadyExists) => {
-            let mut status = taken(&object);
+            let mut status = taken;
             if call.live_at(&key).await?.is_some_and(|existing| existing.deleting) {
                 status.message = format!("object is being deleted: {}", status.message);
             }

@@ -89,7 +89,7 @@ pub(super) async fn delete(
 ) -> Result<Outcome, Status> {
     check_preconditions(call, current, options)?;
     call.resource.form.may_delete(call, current)?;
-    let mut object = call.tree(current)?;
+    let mut object = call.tree(current).await?;
     if call.resource.form.marks_deletion() {
         return mark(call, current, object, options, output).await;
     }
@@ -141,7 +141,7 @@ async fn mark(
 async fn keep(
     call: &Call,
     current: &Arc<Object>,
-    mut object: Value,
+    object: Value,
     options: &DeleteOptions,
     output: &Output,
 ) -> Result<Outcome, Status> {
@@ -149,11 +149,8 @@ async fn keep(
         return Ok(Outcome::Done(Answer::Value { code: 200, value: object, output: output.clone() }));
     }
     let key = registry::join_key(current.namespace(), current.name());
-    let written = call
-        .server
-        .registry
-        .replace(&call.resource.cache, &key, current.revision, call.encoded(&mut object))
-        .await;
+    let stored = call.encoded(&call.stored_form(object).await?);
+    let written = call.server.registry.replace(&call.resource.cache, &key, current.revision, stored).await;
     match written {
         Ok(object) => {
             let accepted = options.orphan_dependents == Some(false);

@@ -1,6 +1,7 @@
 //! The verbs, for every resource alike. They know descriptions and objects, and nothing of HTTP.
 
 mod body;
+mod converted;
 mod create;
 mod delete;
 mod delete_collection;
@@ -28,6 +29,7 @@ use registry::Object;
 use crate::Server;
 use crate::catalog::Resource;
 use crate::catalog::form::{CustomForm, Form};
+use crate::conversion::Conversions;
 use crate::negotiate::{Headers, Media, Output, Shown};
 use crate::request::{Method, RequestInfo, ResourceInfo};
 
@@ -49,6 +51,7 @@ pub struct Call {
     pub headers: Headers,
     pub body: Bytes,
     pub warnings: Warnings,
+    pub conversions: Conversions,
 }
 
 /// What the client should be told besides the answer; kept outside of it, since failures carry warnings too.
@@ -119,8 +122,12 @@ pub async fn run(call: Call) -> Result<Answer, Status> {
     }
     check_reduction(&answer, &resource)?;
     match &mut answer {
-        Answer::Object { object, .. } => *object = form.show(object),
-        Answer::List { list, .. } => list.objects.iter_mut().for_each(|object| *object = form.show(object)),
+        Answer::Object { object, .. } => {
+            *object = form.show(object).await.map_err(|error| error.status())?;
+        }
+        Answer::List { list, .. } => {
+            form.show_all(&mut list.objects).await.map_err(|error| error.status())?;
+        }
         Answer::Value { .. } | Answer::Status { .. } | Answer::Watch(_) => {}
     }
     Ok(answer)

@@ -79,9 +79,9 @@ impl Change<'_> {
         let mut live = call.live().await?;
         loop {
             let Some(current) = live else { return self.on_missing(&mut produce).await };
-            let tree = call.tree(&current)?;
+            let tree = call.tree(&current).await?;
             self.check_uid(&tree)?;
-            let new = produce(Some(&tree))?;
+            let new = call.with_conversions(|| produce(Some(&tree))).await?;
             match self.write(&current, &tree, new).await? {
                 Outcome::Done(answer) => return Ok(answer),
                 Outcome::Lost(newer) => live = newer,
@@ -99,7 +99,7 @@ impl Change<'_> {
             return Err(call.not_found());
         }
         call.server.may_also_create(call).await?;
-        let mut object = produce(None)?;
+        let mut object = call.with_conversions(|| produce(None)).await?;
         let uid = metadata_text(&object, "uid");
         if self.applies && !uid.is_empty() {
             let why = format!(
@@ -132,7 +132,7 @@ impl Change<'_> {
         drop_double_owners(&mut new, call);
         let form = &call.resource.form;
         if !self.applies {
-            form.own(call, Some(live), &mut new, self.options);
+            form.own(call, Some(live), &mut new, self.options).await;
         }
         keep_system_fields(live, &mut new);
         form.prepare_update(call, &mut new, live);
@@ -153,21 +153,44 @@ impl Change<'_> {
             return Ok(Outcome::Done(self.answer(current.clone())));
         }
         if self.options.dry_run {
-            return Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }));
+            let value = call.unstored(new).await?;
+            return Ok(Outcome::Done(Answer::Value { code: 200, value, output: self.output.clone() }));
         }
         if is_deleting(&new) && !has_finalizers(&new) && form.may_go(&new) {
             return self.remove(current, new).await;
         }
+        let Some(stored) = self.stored_change(current, live, new).await? else {
+            return Ok(Outcome::Done(self.answer(current.clone())));
+        };
         let written = call
             .server
             .registry
-            .replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new))
+            .replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&stored))
             .await;
         match written {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(&error, call)),
         }
+    }
+
+    /// The new object as it is to be stored; `None` when that is no change. Where a webhook converts, the two are
+    /// compared as it would store them.
+    async fn stored_change(
+        &self,
+        current: &Object,
+        live: &Value,
+        new: Value,
+    ) -> Result<Option<Value>, Status> {
+        let call = self.call;
+        let asks = call.resource.form.asking_views().is_some();
+        if !asks || call.resource.api_version() == call.resource.storage_api_version {
+            return call.stored_form(new).await.map(Some);
+        }
+        let both = futures_util::future::try_join(call.stored_form(live.clone()), call.stored_form(new));
+        let (before, after) = Box::pin(both).await?;
+        let same = before == after && current.api_version() == call.resource.storage_api_version;
+        Ok((!same).then_some(after))
     }
 
     /// An update that takes away the last reason to keep a deleted object removes it; the answer is the

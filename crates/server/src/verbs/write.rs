@@ -106,18 +106,38 @@ pub fn drop_double_owners(object: &mut Value, call: &Call) {
 
 impl Call {
     /// An object of this resource as it is to be stored.
-    pub(super) fn encoded(&self, object: &mut Value) -> NewObject {
-        self.resource.form.to_storage(object);
-        if let Value::Object(members) = object {
-            members.insert("apiVersion", self.resource.storage_api_version.clone());
+    pub(super) async fn stored_form(&self, object: Value) -> Result<Value, Status> {
+        let version = &self.resource.storage_api_version;
+        let stored = self.resource.form.to_storage(object, version).await;
+        let mut stored = stored.map_err(|error| error.status())?;
+        if let Value::Object(members) = &mut stored {
+            members.insert("apiVersion", version.clone());
             members.insert("kind", self.resource.names.kind.clone());
         }
-        NewObject { text: codec::encode(object).into(), time_to_live: self.resource.time_to_live }
+        Ok(stored)
+    }
+
+    /// The text of an object in the form it is stored in.
+    pub(super) fn encoded(&self, stored: &Value) -> NewObject {
+        NewObject { text: codec::encode(stored).into(), time_to_live: self.resource.time_to_live }
+    }
+
+    /// What would be read of an object if it were written.
+    pub(super) async fn unstored(&self, object: Value) -> Result<Value, Status> {
+        let version = &self.resource.storage_api_version;
+        self.resource.form.unstored(object, version).await.map_err(|error| error.status())
     }
 
     /// A stored object as a tree, in the version of this request.
-    pub(super) fn tree(&self, object: &Arc<Object>) -> Result<Value, Status> {
-        tree_in_version(&self.resource.form.show(object), &self.resource.api_version())
+    pub(super) async fn tree(&self, object: &Arc<Object>) -> Result<Value, Status> {
+        let shown = self.resource.form.show(object).await.map_err(|error| error.status())?;
+        tree_in_version(&shown, &self.resource.api_version())
+    }
+
+    /// Runs something that works out owners, with the objects it needs in other versions.
+    pub(super) async fn with_conversions<T>(&self, attempt: impl FnMut() -> T) -> T {
+        let converter = self.resource.form.asking_views().map(|views| views.converter());
+        self.conversions.complete(converter, attempt).await
     }
 
     /// The object that a request names, with everything acknowledged before it.
