@@ -104,14 +104,8 @@ async fn store(
         let value = call.unstored(object).await?;
         return Ok(Answer::Value { code, value, output });
     }
-<<<<<<< HEAD
-    let encoded = call.encoded(&mut object);
-    match commit(call, &key, metadata_text(&object, "name"), encoded).await? {
-=======
     let stored = call.stored_form(object).await?;
-    let written = call.server.registry.create(&call.resource.cache, &key, call.encoded(&stored)).await;
-    match written {
->>>>>>> main
+    match commit(call, &key, metadata_text(&stored, "name"), call.encoded(&stored)).await? {
         Ok(stored) => Ok(Answer::Object { code, object: stored, output }),
         Err(registry::Error::AlreadyExists) => {
             let mut status = taken;
