@@ -1,7 +1,5 @@
 //! Definitions that come and go while others write and watch.
 
-#![expect(clippy::large_futures, reason = "a test holds its watches where it makes them")]
-
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
