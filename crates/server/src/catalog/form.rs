@@ -8,7 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use meta::gvk::GroupKind;
 use meta::names;
-use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
+use meta::object::{
+    FINALIZER_DELETE_DEPENDENTS, FINALIZER_ORPHAN_DEPENDENTS, Malformed, validate_object_meta,
+    validate_object_meta_update,
+};
 use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
 use registry::Object;
@@ -21,7 +24,7 @@ use schema::typed;
 
 use super::Resource;
 use crate::conversion::{ConversionError, Conversions, Views};
-use crate::verbs::options::WriteOptions;
+use crate::verbs::options::{DeleteOptions, WriteOptions};
 use crate::verbs::write::{metadata_mut, set_or_remove};
 use crate::verbs::{Call, NamedKind, unusable_patch};
 
@@ -51,13 +54,11 @@ pub struct Hooks {
     /// What to tell about an object that is accepted.
     pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
     /// A deletion only marks the object, in this way; a loop of ours removes it.
-    pub mark_deletion: Option<fn(&mut Value, &str)>,
+    pub mark_deletion: Option<fn(&mut Value, &str, &DeleteOptions)>,
     /// Whether nothing of the kind's own keeps a deleted object.
     pub may_go: fn(&Value) -> bool,
     /// Names that cannot be deleted, and why.
     pub undeletable: fn(&str) -> Option<&'static str>,
-    /// What is said to a second deletion while the first is under way.
-    pub already_deleting: Option<&'static str>,
     /// Objects are stored in another form than they are served in.
     pub storage: Option<StorageForm>,
 }
@@ -86,7 +87,6 @@ impl Default for Hooks {
             mark_deletion: None,
             may_go: |_| true,
             undeletable: |_| None,
-            already_deleting: None,
             storage: None,
         }
     }
@@ -402,6 +402,26 @@ impl Form {
         Ok(object)
     }
 
+    /// What becomes of an applied object when it is written: it was validated as it stood, with nulls and empty
+    /// lists that no stored object of its kind has.
+    pub fn settle(&self, object: &mut Value) {
+        let Form::Custom(form) = self else { return };
+        let metadata = metadata_mut(object);
+        for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
+            let empty = match metadata.get(field) {
+                Some(Value::Object(members)) => members.is_empty(),
+                Some(Value::Array(items)) => items.is_empty(),
+                _ => false,
+            };
+            if empty {
+                metadata.remove(field);
+            }
+        }
+        if let Some(schema) = form.schema.as_ref().filter(|_| !form.preserve_unknown && has_null(object)) {
+            schema.prune(object, None);
+        }
+    }
+
     /// Fills in what the kind fills in.
     pub fn default(&self, object: &mut Value) {
         match self {
@@ -465,7 +485,7 @@ impl Form {
                 let errors = if let Some(check) = form.hooks.check {
                     check("", object, None)
                 } else {
-                    let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                    let mut errors = typed::validate_metadata(form.kind, "", object, None);
                     errors.extend(typed::validate(form.kind, "", object, None));
                     errors
                 };
@@ -498,7 +518,7 @@ impl Form {
                 errors.extend(check(subresource, new, Some(old)));
             }
             Form::Builtin(form) => {
-                errors.extend(validate_object_meta_update(metadata, before, &path));
+                errors.extend(typed::validate_metadata(form.kind, subresource, new, Some(old)));
                 errors.extend(typed::validate(form.kind, subresource, new, Some(old)));
             }
             Form::Custom(form) => {
@@ -517,14 +537,15 @@ impl Form {
     pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         match self {
             Form::Builtin(form) => (form.hooks.warnings)(new, old),
-            Form::Custom(_) => Vec::new(),
+            Form::Custom(_) => warn_of_finalizers(new, old),
         }
     }
 
-    /// The kind that an Invalid names: a wrong one in a body is shown as it is.
+    /// The kind that an Invalid names: a wrong one in a body is shown as it is. Both groups of events have one
+    /// kind inside the reference.
     pub fn invalid_kind(&self, call: &Call, object: &Value) -> GroupKind {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or(&call.resource.names.kind);
-        GroupKind::new(call.resource.group.clone(), kind)
+        GroupKind::new(call.resource.internal_group(), kind)
     }
 
     pub fn may_go(&self, object: &Value) -> bool {
@@ -539,11 +560,11 @@ impl Form {
         matches!(self, Form::Builtin(form) if form.hooks.mark_deletion.is_some())
     }
 
-    pub fn mark_deletion(&self, object: &mut Value, now: &str) {
+    pub fn mark_deletion(&self, object: &mut Value, now: &str, options: &DeleteOptions) {
         if let Form::Builtin(form) = self
             && let Some(mark) = form.hooks.mark_deletion
         {
-            mark(object, now);
+            mark(object, now, options);
         }
     }
 
@@ -553,16 +574,6 @@ impl Form {
         match (form.hooks.undeletable)(object.name()) {
             Some(why) => Err(Status::forbidden(&call.resource.group_resource(), object.name(), why)),
             None => Ok(()),
-        }
-    }
-
-    /// What a second deletion is told.
-    pub fn already_deleting(&self, call: &Call) -> Result<(), Status> {
-        match self {
-            Form::Builtin(BuiltinForm { hooks: Hooks { already_deleting: Some(why), .. }, .. }) => {
-                Err(Status::conflict(&call.resource.group_resource(), &call.target().name, why))
-            }
-            _ => Ok(()),
         }
     }
 }
@@ -583,6 +594,40 @@ pub fn apply_status(error: ApplyError) -> Status {
     }
 }
 
+/// Whether there is a null anywhere but among the owners of fields, which have none.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(members) => {
+            members.iter().any(|(key, value)| key != "managedFields" && has_null(value))
+        }
+        _ => false,
+    }
+}
+
+/// A new finalizer of a custom resource should say whose it is.
+///
+/// Upstream: apiextensions-apiserver/pkg/registry/customresource/strategy.go, v1.36.
+fn warn_of_finalizers(new: &Value, old: Option<&Value>) -> Vec<String> {
+    let old = old.map(Meta::of);
+    let known = |name: &str| {
+        name.contains('/')
+            || matches!(name, "kubernetes" | FINALIZER_ORPHAN_DEPENDENTS | FINALIZER_DELETE_DEPENDENTS)
+            || old.is_some_and(|old| old.has_finalizer(name))
+    };
+    let mut added: Vec<&str> = Meta::of(new).finalizers().filter(|name| !known(name)).collect();
+    added.sort_unstable();
+    added.dedup();
+    let warn = |name: &str| {
+        format!(
+            "metadata.finalizers: {}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers",
+            meta::go_fmt::quote(name)
+        )
+    };
+    added.into_iter().map(warn).collect()
+}
+
 /// The path of every object's metadata.
 fn metadata_path() -> FieldPath<'static> {
     FieldPath::ROOT.field("metadata")
@@ -600,7 +645,7 @@ impl BuiltinForm {
             return Ok(Vec::new()); // it is understood, and refused because of its version
         }
         if !own || named.version.version != resource.version {
-            return Err(self.foreign(resource, named));
+            return Err(self.foreign(resource, named, value));
         }
         if value.is_null() {
             *value = Value::Object(Map::new());
@@ -627,10 +672,13 @@ impl BuiltinForm {
         )
     }
 
-    /// Why a body of another kind cannot be taken for this one.
-    fn foreign(&self, resource: &Resource, named: &NamedKind) -> String {
+    /// Why a body of another kind cannot be taken for this one. It is read as what it says it is first.
+    fn foreign(&self, resource: &Resource, named: &NamedKind, value: &mut Value) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
-        if typed::kind(group, version, &named.kind).is_some() {
+        if let Some(kind) = typed::kind(group, version, &named.kind) {
+            if let Err(error) = typed::decode(kind, value) {
+                return error.to_string();
+            }
             let package = if resource.group.is_empty() {
                 "core"
             } else {

@@ -85,23 +85,49 @@ pub fn parse_resource_version(text: &str) -> Result<u64, Status> {
     })
 }
 
+/// When an object is looked through for owners that stand twice; the warning tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deduplication {
+    /// As it came.
+    Body,
+    /// After it was changed here; a patch is only looked at then.
+    Patched,
+}
+
 /// Drops owner references that stand twice, and says so.
-pub fn drop_double_owners(object: &mut Value, call: &Call) {
+pub fn drop_double_owners(object: &mut Value, call: &Call, when: Deduplication) {
     let Some(owners) = metadata_mut(object).get_mut("ownerReferences").and_then(Value::as_array_mut) else {
         return;
     };
-    let before = owners.len();
-    let mut seen: Vec<Value> = Vec::with_capacity(before);
+    let mut seen: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut dropped: Vec<String> = Vec::new();
     owners.retain(|owner| {
         let new = !seen.contains(owner);
         if new {
             seen.push(owner.clone());
+        } else {
+            dropped.push(owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned());
         }
         new
     });
-    if owners.len() < before {
-        call.warnings.add(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed");
+    if !dropped.is_empty() {
+        let when = match when {
+            Deduplication::Body => "",
+            Deduplication::Patched => " after mutating admission happens",
+        };
+        call.warnings.add(format!(
+            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            dropped.join(", ")
+        ));
     }
+}
+
+/// Gives up the record of who owns which field, for an object that is too large with it. False when there is
+/// none: then nothing can be saved.
+///
+/// Upstream: apiserver/pkg/endpoints/handlers/{create,update,patch}.go (`isTooLargeError`), v1.36.
+pub fn drop_owners(object: &mut Value) -> bool {
+    metadata_mut(object).remove("managedFields").is_some()
 }
 
 impl Call {
