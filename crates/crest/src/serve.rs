@@ -12,7 +12,7 @@ use auth::authn::{
 };
 use server::pki::{self, ClientRoots, Identity, ServingNames, kubeconfig};
 use server::webhook::ServiceMap;
-use server::{Config, Security, Server, SystemEnv};
+use server::{Config, Env, Security, Server, SystemEnv};
 use store::Store;
 use store::embedded::{self, EmbeddedStore};
 use tokio::signal::unix::{SignalKind, signal};
@@ -47,6 +47,7 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
         max_mutating_requests_inflight: flags.max_mutating_requests_inflight,
         shutdown_grace: flags.shutdown_grace,
         event_ttl: flags.event_ttl,
+        replica: flags.etcd.are_given().then(replica_identity),
         services: services(&flags)?,
         ..Config::default()
     };
@@ -62,6 +63,12 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
     store.close().await.context("the store could not be closed in an orderly way")?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Who this replica is among others on the same etcd: where it runs, and that it is not the one before.
+fn replica_identity() -> String {
+    let host = pki::names::host_name().unwrap_or_else(|| "crest".to_owned());
+    format!("{host}_{}", SystemEnv.uid())
 }
 
 fn busy_port(error: &server::ListenError) -> anyhow::Error {

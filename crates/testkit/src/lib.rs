@@ -31,7 +31,7 @@ pub use process::Ended;
 pub use proxy::{Link, Proxy};
 pub use steady::steady;
 pub use tool::{Ran, Tool};
-pub use watch::{Event, Watch, revision};
+pub use watch::{Event, Wait, Watch, revision};
 pub use webhook::{Asked, Reply, Webhook};
 
 /// Bound: how long a test waits for something that is about to happen. Generous: build machines are busy.

@@ -201,7 +201,7 @@ impl Keeper {
         judge(&self.server, &mut value);
         if value != before {
             own_status(&self.server, &before, &mut value);
-            // Before anybody can read that it is established, so that nobody comes too early.
+            // Before it is told: whoever sees that a definition is established finds its objects served.
             self.serve(&value);
             // The change comes back as an event, and then there is nothing to do. Another replica may have been
             // faster with the same; the names count as taken at once, so that all replicas judge alike.
