@@ -25,6 +25,7 @@ mod pipeline;
 pub mod pki;
 pub mod request;
 mod respond;
+mod settled;
 pub mod verbs;
 pub mod webhook;
 
@@ -62,6 +63,7 @@ pub struct Server {
     /// True once everything that start-up promises is there.
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) address: std::sync::OnceLock<String>,
+    pub(crate) settled: settled::Settled,
     /// What the loops wait for finalizers of, so that each is waited for once.
     pub(crate) held: parking_lot::Mutex<std::collections::HashSet<String>>,
 }
@@ -102,6 +104,7 @@ impl Server {
             stopping: watch::Sender::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),
+            settled: settled::Settled::new(),
             held: parking_lot::Mutex::default(),
         }))
     }
