@@ -55,8 +55,8 @@ impl Dice {
         usize::try_from((self.0 >> 11) % sides as u64).expect("less than sides")
     }
 
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.roll(from.len())]
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.roll(from.len())]
     }
 }
 

@@ -132,8 +132,8 @@ impl Selection {
     }
 
     pub(crate) fn draw(dice: &mut Dice) -> Self {
-        let kind = *dice.pick(&crate::KINDS);
-        let namespace = (dice.roll(2) == 0).then(|| *dice.pick(&NAMESPACES));
+        let kind = dice.pick(&crate::KINDS);
+        let namespace = (dice.roll(2) == 0).then(|| dice.pick(&NAMESPACES));
         let label = match dice.roll(8) {
             0 => Label::Is("gold"),
             1 => Label::IsNot("gold"),
@@ -143,12 +143,12 @@ impl Selection {
             _ => Label::Any,
         };
         let field = match (dice.roll(6), kind) {
-            (0, Kind::Widget) => Field::Colour(*dice.pick(&COLOURS)),
-            (1, Kind::Widget) => Field::NotColour(*dice.pick(&COLOURS)),
+            (0, Kind::Widget) => Field::Colour(dice.pick(&COLOURS)),
+            (1, Kind::Widget) => Field::NotColour(dice.pick(&COLOURS)),
             (2, _) => {
                 Field::Name(crate::writer::name(dice.roll(crate::WRITERS), dice.roll(crate::writer::OBJECTS)))
             }
-            (3, _) => Field::NotNamespace(*dice.pick(&NAMESPACES)),
+            (3, _) => Field::NotNamespace(dice.pick(&NAMESPACES)),
             _ => Field::Any,
         };
         Selection { kind, namespace, label, field }

@@ -39,12 +39,11 @@ impl Truth {
             for (number, after) in place.states.iter().enumerate() {
                 let change = Change { kind: place.kind, before: before.take(), after: after.clone() };
                 before.clone_from(after);
-                match after {
-                    Some(object) => truth.insert(revision(object), change),
-                    None => {
-                        let next = place.states.get(number + 1).and_then(Option::as_ref).map(revision);
-                        truth.deletions.push((change, next));
-                    }
+                if let Some(object) = after {
+                    truth.insert(revision(object), change);
+                } else {
+                    let next = place.states.get(number + 1).and_then(Option::as_ref).map(revision);
+                    truth.deletions.push((change, next));
                 }
             }
         }

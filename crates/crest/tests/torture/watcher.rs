@@ -44,7 +44,7 @@ impl Watcher {
         // The first see everything, so that somebody sees every deletion.
         let selection =
             KINDS.get(number).map_or_else(|| Selection::draw(&mut dice), |kind| Selection::everything(*kind));
-        let form = *dice.pick(&[Form::Whole, Form::Whole, Form::Metadata, Form::Table]);
+        let form = dice.pick(&[Form::Whole, Form::Whole, Form::Metadata, Form::Table]);
         let is_first = number < KINDS.len();
         Watcher {
             number,

@@ -47,7 +47,7 @@ impl Writer {
         let mut places = Vec::new();
         for kind in KINDS {
             for object in 0..OBJECTS {
-                let collection = kind.collection(Some(*dice.pick(&NAMESPACES)));
+                let collection = kind.collection(Some(dice.pick(&NAMESPACES)));
                 places.push(Place { kind, collection, name: name(number, object), states: Vec::new() });
             }
         }
@@ -73,7 +73,7 @@ impl Writer {
 
     /// Something that certainly changes what is there.
     fn draw(&mut self, at: usize, client: &Client) -> Request {
-        let (colour, tier) = (*self.dice.pick(&COLOURS), *self.dice.pick(&TIERS));
+        let (colour, tier) = (self.dice.pick(&COLOURS), self.dice.pick(&TIERS));
         let choice = self.dice.roll(6);
         let place = &self.places[at];
         let method = |name: &str| name.parse().expect("a method");
