@@ -45,6 +45,8 @@ use verbs::Call;
 pub struct Server {
     pub(crate) registry: Arc<Registry>,
     pub(crate) catalog: ArcSwap<Catalog>,
+    /// Told after every change of the catalog.
+    pub(crate) catalog_changed: tokio::sync::Notify,
     pub(crate) env: SharedEnv,
     pub(crate) authenticators: auth::authn::Authenticator,
     pub(crate) authorizer: Box<dyn auth::Authorizer>,
@@ -72,6 +74,7 @@ impl Server {
         let builtins = catalog::builtin::resources(&registry, config.event_ttl);
         Ok(Arc::new(Server {
             catalog: ArcSwap::from_pointee(Catalog::of_builtins(builtins)),
+            catalog_changed: tokio::sync::Notify::new(),
             registry,
             env,
             authenticators,
@@ -84,6 +87,12 @@ impl Server {
             address: std::sync::OnceLock::new(),
             held: parking_lot::Mutex::default(),
         }))
+    }
+
+    /// Serves another catalog from now on.
+    pub(crate) fn set_catalog(&self, catalog: Catalog) {
+        self.catalog.store(Arc::new(catalog));
+        self.catalog_changed.notify_waiters();
     }
 
     /// An update that would create the object needs the right to create it too.

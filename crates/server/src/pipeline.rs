@@ -22,6 +22,7 @@ use meta::status::{Status, StatusDetails};
 
 use crate::Server;
 use crate::catalog::{Catalog, Resource};
+use crate::loops::definitions;
 use crate::metrics::Subject;
 use crate::negotiate::{self, Headers, Media};
 use crate::pki::client_certs::PeerCertificate;
@@ -145,7 +146,12 @@ async fn serve(
             None => documents::answer(server, &catalog, &asked).await,
         };
     }
-    let resource = match resolve(&catalog, &info) {
+    let mut resolved = resolve(&catalog, &info);
+    if let (Err(Unknown::Page), Some(target)) = (&resolved, &info.resource) {
+        definitions::await_definition(server, &target.group, &target.version, &target.resource).await;
+        resolved = resolve(&server.catalog.load(), &info);
+    }
+    let resource = match resolved {
         Ok(resource) => resource,
         Err(Unknown::Page) => return Ok(respond::page_not_found()),
         Err(Unknown::Status(status)) => return Err(*status),

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use meta::{Map, Text, Value};
 use registry::{Cache, Change, Object};
@@ -26,6 +27,42 @@ fn definitions(server: &Server) -> Option<Arc<Cache>> {
     Some(resource.cache.clone())
 }
 
+/// Bound: how long a request waits for a definition that the store has and the catalog lacks.
+const CATCH_UP_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Another replica may have established a definition just now: waits for its resource if that is so.
+///
+/// Without it a client that created a definition through one replica would find nothing at the next. A path that
+/// leads nowhere costs a question to the store, which all such requests share.
+pub(crate) async fn await_definition(server: &Server, group: &str, version: &str, plural: &str) {
+    if !server.registry.is_shared() {
+        return;
+    }
+    let Some(cache) = definitions(server) else { return };
+    if server.registry.fresh(&cache).await.is_err() {
+        return;
+    }
+    let established = |object: Arc<Object>| {
+        let value = tree(&object)?;
+        (definition::is_established(&value) && !object.deleting).then_some(())
+    };
+    if cache.get(&format!("{plural}.{group}")).and_then(established).is_none() {
+        return;
+    }
+    let served = async {
+        loop {
+            let changed = server.catalog_changed.notified();
+            if server.catalog.load().any_version(group, plural).is_some() {
+                return;
+            }
+            changed.await;
+        }
+    };
+    if tokio::time::timeout(CATCH_UP_PATIENCE, served).await.is_err() {
+        tracing::warn!(group, version, plural, "a definition is established but not served yet");
+    }
+}
+
 /// Serves every definition that is established already, in one step.
 pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error> {
     let Some(cache) = definitions(server) else { return Ok(()) };
@@ -37,7 +74,7 @@ pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error
             catalog = catalog.with_definition(entry.object.name(), resources);
         }
     }
-    server.catalog.store(Arc::new(catalog));
+    server.set_catalog(catalog);
     Ok(())
 }
 
@@ -95,7 +132,7 @@ fn drop_unknown(server: &Server, objects: &registry::Objects) {
     }
     let known =
         gone.into_iter().fold(catalog.as_ref().clone(), |catalog, name| catalog.without_definition(name));
-    server.catalog.store(Arc::new(known));
+    server.set_catalog(known);
 }
 
 /// What the loop remembers, so that a change costs the size of the change: the names that definitions hold,
@@ -175,7 +212,7 @@ impl Keeper {
         }
         let resources = definition::resources(&self.server.registry, &self.cache, value);
         let catalog = self.server.catalog.load().with_definition(name, resources);
-        self.server.catalog.store(Arc::new(catalog));
+        self.server.set_catalog(catalog);
     }
 
     /// A definition is gone: so are its paths; names it held may now go to others.
@@ -183,7 +220,7 @@ impl Keeper {
         let Some(value) = tree(object) else { return Ok(()) };
         let (group, plural) = (text(&value, &["spec", "group"]), text(&value, &["spec", "names", "plural"]));
         let catalog = self.server.catalog.load_full();
-        self.server.catalog.store(Arc::new(catalog.without_definition(object.name())));
+        self.server.set_catalog(catalog.without_definition(object.name()));
         if let Some(resource) = catalog.any_version(group, plural) {
             self.delete_orphans(object.name(), &resource.cache).await?;
             self.server.registry.forget(&resource.cache);
