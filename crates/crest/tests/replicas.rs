@@ -190,3 +190,57 @@ async fn etcd_is_found_behind_certificates_and_under_another_prefix() {
         .await;
     assert_eq!(stranger.code, Some(1));
 }
+
+/// Runs a command of the program, which must succeed.
+fn run(arguments: &[&str]) {
+    let output = std::process::Command::new(CREST).args(arguments).output().expect("it runs");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+async fn a_control_plane_moves_to_etcd_and_back() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoints = etcd.endpoints().join(",");
+    let mut embedded = Crest::start(CREST);
+    let client = embedded.client();
+    define(&client).await;
+    let object = json!({
+        "apiVersion": "stable.example.com/v1",
+        "kind": "CronTab",
+        "metadata": {"name": "c"},
+        "spec": {"image": "x"},
+    });
+    client.create(CRONTABS, &object).await.expect(201);
+    client.create(CONFIG_MAPS, &config_map("a")).await.expect(201);
+    client.delete(&format!("{CONFIG_MAPS}/a")).await.expect(200);
+    client.create(CONFIG_MAPS, &config_map("b")).await.expect(201);
+    let everything = async |client: &Client| {
+        let mut seen = Vec::new();
+        for path in [CRONTABS, CONFIG_MAPS, NAMESPACES, DEFINITIONS] {
+            seen.push(client.get(path).await.expect(200)["items"].take());
+        }
+        seen
+    };
+    let before = everything(&client).await;
+    let file = embedded.folder().join("moving.backup").display().to_string();
+    run(&["backup", "--data-dir", &embedded.data_dir().display().to_string(), &file]);
+    embedded.terminate();
+    embedded.ended().await;
+
+    run(&["restore", "--etcd-servers", &endpoints, &file]);
+    let shared = replica(&etcd).start();
+    let client = shared.client();
+    assert_eq!(everything(&client).await, before, "uids and resource versions too");
+    let next = client.create(CONFIG_MAPS, &config_map("next")).await.expect(201);
+    assert!(before.iter().all(|items| {
+        items.as_array().expect("a list").iter().all(|item| revision(item) < revision(&next))
+    }));
+    let after = everything(&client).await;
+
+    let home = Setup::new(CREST);
+    let back = home.folder().join("back.backup").display().to_string();
+    run(&["backup", "--etcd-servers", &endpoints, &back]);
+    run(&["restore", "--data-dir", &home.data_dir().display().to_string(), &back]);
+    let embedded = home.start();
+    assert_eq!(everything(&embedded.client()).await, after);
+}
