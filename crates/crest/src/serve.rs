@@ -11,7 +11,8 @@ use auth::authn::{
     Anonymous, Authenticator, BearerTokens, ClientCertificates, TokenAuthenticator, TokenFile,
 };
 use server::pki::{self, ClientRoots, Identity, ServingNames, kubeconfig};
-use server::{Config, Security, Server, SystemEnv};
+use server::webhook::ServiceMap;
+use server::{Config, Env, Security, Server, SystemEnv};
 use store::Store;
 use store::embedded::{self, EmbeddedStore};
 use tokio::signal::unix::{SignalKind, signal};
@@ -46,6 +47,8 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
         max_mutating_requests_inflight: flags.max_mutating_requests_inflight,
         shutdown_grace: flags.shutdown_grace,
         event_ttl: flags.event_ttl,
+        replica: flags.etcd.are_given().then(replica_identity),
+        services: services(&flags)?,
         ..Config::default()
     };
     let authenticator = authenticator(&flags)?;
@@ -60,6 +63,12 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
     store.close().await.context("the store could not be closed in an orderly way")?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Who this replica is among others on the same etcd: where it runs, and that it is not the one before.
+fn replica_identity() -> String {
+    let host = pki::names::host_name().unwrap_or_else(|| "crest".to_owned());
+    format!("{host}_{}", SystemEnv.uid())
 }
 
 fn busy_port(error: &server::ListenError) -> anyhow::Error {
@@ -88,6 +97,15 @@ fn open_store(flags: &ServeFlags) -> anyhow::Result<Arc<dyn Store>> {
         embedded::Options { keep_history: flags.etcd_compaction_interval, ..embedded::Options::default() };
     let store = EmbeddedStore::open(&dir, options)?;
     Ok(Arc::new(store))
+}
+
+/// Where the services are that the operator names.
+fn services(flags: &ServeFlags) -> anyhow::Result<ServiceMap> {
+    let mut services = ServiceMap::default();
+    for entry in &flags.service_resolver {
+        services.add(entry).context("--service-resolver")?;
+    }
+    Ok(services)
 }
 
 fn authenticator(flags: &ServeFlags) -> anyhow::Result<Authenticator> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::webhook::ServiceMap;
+
 /// The settings of a server. Every limit here has a name, and an honest error when it is reached.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -18,6 +20,8 @@ pub struct Config {
     /// How long a stopping server waits for requests under way.
     pub shutdown_grace: Duration,
     pub event_ttl: Duration,
+    /// Where services are that webhooks are reached by.
+    pub services: ServiceMap,
     /// Who this server is among several on one store, unlike all others ever; `None`: the store is its own.
     pub replica: Option<String>,
 }
@@ -32,6 +36,7 @@ impl Default for Config {
             max_connections: 16_384,
             shutdown_grace: Duration::from_secs(30),
             event_ttl: crate::catalog::builtin::EVENT_TTL,
+            services: ServiceMap::default(),
             replica: None,
         }
     }

@@ -3,12 +3,15 @@
 //! Only `listen`, `pipeline`, `respond` and `health` see HTTP types; the catalog, the verbs and the loops do
 //! not, so that they can be tested without a socket.
 
+#![recursion_limit = "256"] // the types of the HTTP client that calls webhooks are nested deeply
+
 mod binary;
 mod bootstrap;
 pub mod catalog;
 mod coalesce;
 mod conditions;
 pub mod config;
+pub mod conversion;
 mod documents;
 pub mod env;
 mod health;
@@ -22,7 +25,9 @@ mod pipeline;
 pub mod pki;
 pub mod request;
 mod respond;
+mod settled;
 pub mod verbs;
+pub mod webhook;
 
 use std::sync::Arc;
 
@@ -45,19 +50,20 @@ use verbs::Call;
 pub struct Server {
     pub(crate) registry: Arc<Registry>,
     pub(crate) catalog: ArcSwap<Catalog>,
-    /// Told after every change of the catalog.
-    pub(crate) catalog_changed: tokio::sync::Notify,
     pub(crate) env: SharedEnv,
     pub(crate) authenticators: auth::authn::Authenticator,
     pub(crate) authorizer: Box<dyn auth::Authorizer>,
     pub(crate) limits: limits::Limits,
     pub(crate) metrics: metrics::Metrics,
+    /// How custom resources are converted between versions.
+    pub(crate) conversion: conversion::Tools,
     pub(crate) leadership: loops::leader::Leadership,
     /// True once the server is shutting down: watches end, readiness is denied.
     pub(crate) stopping: watch::Sender<bool>,
     /// True once everything that start-up promises is there.
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) address: std::sync::OnceLock<String>,
+    pub(crate) settled: settled::Settled,
     /// What the loops wait for finalizers of, so that each is waited for once.
     pub(crate) held: parking_lot::Mutex<std::collections::HashSet<String>>,
 }
@@ -71,28 +77,35 @@ impl Server {
         env: SharedEnv,
     ) -> Result<Arc<Self>, registry::Error> {
         let registry = Registry::start(store).await?;
-        let builtins = catalog::builtin::resources(&registry, config.event_ttl);
+        let catalog = Catalog::of_builtins(catalog::builtin::resources(&registry, config.event_ttl));
+        let metrics = metrics::Metrics::new();
+        let services = webhook::Services::new(
+            config.services.clone(),
+            registry.clone(),
+            catalog::builtin::cache(&registry, "", "services"),
+            catalog::builtin::cache(&registry, "discovery.k8s.io", "endpointslices"),
+        );
+        let conversion = conversion::Tools {
+            webhooks: Arc::new(webhook::Webhooks::new(services)),
+            env: env.clone(),
+            metrics: metrics.conversions.clone(),
+        };
         Ok(Arc::new(Server {
-            catalog: ArcSwap::from_pointee(Catalog::of_builtins(builtins)),
-            catalog_changed: tokio::sync::Notify::new(),
+            catalog: ArcSwap::from_pointee(catalog),
             registry,
             env,
             authenticators,
             authorizer: Box::new(authz::standard(vec![Box::new(authz::bootstrap::rules())])),
             limits: limits::Limits::new(config),
-            metrics: metrics::Metrics::new(),
+            metrics,
+            conversion,
             leadership: loops::leader::Leadership::new(config.replica.as_deref()),
             stopping: watch::Sender::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),
+            settled: settled::Settled::new(),
             held: parking_lot::Mutex::default(),
         }))
-    }
-
-    /// Serves another catalog from now on.
-    pub(crate) fn set_catalog(&self, catalog: Catalog) {
-        self.catalog.store(Arc::new(catalog));
-        self.catalog_changed.notify_waiters();
     }
 
     /// An update that would create the object needs the right to create it too.

@@ -22,7 +22,7 @@ use meta::status::{Status, StatusDetails};
 
 use crate::Server;
 use crate::catalog::{Catalog, Resource};
-use crate::loops::definitions;
+use crate::conversion::Conversions;
 use crate::metrics::Subject;
 use crate::negotiate::{self, Headers, Media};
 use crate::pki::client_certs::PeerCertificate;
@@ -137,19 +137,19 @@ async fn serve(
     let user = authenticate(server, peer, &parts.headers, &info, warnings).await?;
     let _place = server.limits.enter(&info)?;
     let permitted = server.permit(attributes(user, &info)).await.inspect_err(|_| seen.no_sniff = true)?;
-    let catalog = server.catalog.load_full();
     let gzip = accepts_gzip(&parts.headers);
     if info.resource.is_none() {
+        if let Some(response) = health::answer(server, &info).await {
+            return Ok(response);
+        }
+        server.settled.wait().await;
         let asked = documents::Asked { info: &info, formats: &headers, headers: &parts.headers, gzip };
-        return match health::answer(server, &info).await {
-            Some(response) => Ok(response),
-            None => documents::answer(server, &catalog, &asked).await,
-        };
+        return documents::answer(server, &server.catalog.load_full(), &asked).await;
     }
-    let mut resolved = resolve(&catalog, &info);
-    if let (Err(Unknown::Page), Some(target)) = (&resolved, &info.resource) {
-        definitions::await_definition(server, &target.group, &target.version, &target.resource).await;
-        resolved = resolve(&server.catalog.load(), &info);
+    let mut resolved = resolve(&server.catalog.load_full(), &info);
+    if resolved.is_err() {
+        server.settled.wait_for_all(&server.registry).await;
+        resolved = resolve(&server.catalog.load_full(), &info);
     }
     let resource = match resolved {
         Ok(resource) => resource,
@@ -168,6 +168,7 @@ async fn serve(
         headers,
         body,
         warnings: warnings.clone(),
+        conversions: Conversions::default(),
     };
     let answer = match deadline {
         None => verbs::run(call).await?,

@@ -4,20 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meta::{FieldError, Map, Text, Value};
-use registry::{FieldPathSpec, FieldPaths, Registry};
+use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
 use schema::{crd, typed};
 
 use super::form::{BuiltinForm, Form, Hooks, Ownership, StorageForm, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
+use crate::verbs::options::DeleteOptions;
+use crate::verbs::propagation;
 use crate::verbs::write::metadata_mut;
 
 /// The resources that this version of Crest serves; the table of descriptions knows more.
-const SERVED: [(&str, &str); 7] = [
+const SERVED: [(&str, &str); 10] = [
     ("", "namespaces"),
     ("", "configmaps"),
     ("", "secrets"),
+    ("", "resourcequotas"),
     ("", "events"),
+    ("", "services"),
+    ("discovery.k8s.io", "endpointslices"),
     ("events.k8s.io", "events"),
     ("coordination.k8s.io", "leases"),
     ("apiextensions.k8s.io", "customresourcedefinitions"),
@@ -40,6 +45,13 @@ pub fn resources(registry: &Registry, event_ttl: Duration) -> Vec<Resource> {
     let served =
         |resource: &&'static typed::BuiltinResource| SERVED.contains(&(resource.group, resource.plural));
     typed::resources().iter().filter(served).map(|resource| describe(registry, resource, event_ttl)).collect()
+}
+
+/// The cache of a built-in resource, whether or not it is served.
+pub fn cache(registry: &Registry, group: &str, plural: &str) -> Arc<Cache> {
+    let named = |resource: &&typed::BuiltinResource| resource.group == group && resource.plural == plural;
+    let fields = typed::resources().iter().find(named).map(|found| selectable_in_any(group, found));
+    registry.cache(group, plural, &fields.unwrap_or_default())
 }
 
 fn describe(
@@ -98,6 +110,7 @@ fn describe(
             delete_returns_object: described.delete_returns_object,
             update_creates: described.put_creates,
             unconditional_update: described.unconditional_update,
+            never_owner: described.kind == "Event",
         },
         published: None,
         form: Form::Builtin(form),
@@ -188,9 +201,6 @@ fn hooks(described: &typed::BuiltinResource) -> Hooks {
             undeletable: |name| {
                 IMMORTAL_NAMESPACES.contains(&name).then_some("this namespace may not be deleted")
             },
-            already_deleting: Some(
-                "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.",
-            ),
             ..Hooks::default()
         },
         "CustomResourceDefinition" => Hooks {
@@ -205,7 +215,7 @@ fn hooks(described: &typed::BuiltinResource) -> Hooks {
                 None => crd::warnings_on_create(new),
                 Some(old) => crd::warnings_on_update(new, old),
             },
-            mark_deletion: Some(super::definition::mark_deletion),
+            mark_deletion: Some(|definition, now, _| super::definition::mark_deletion(definition, now)),
             ..Hooks::default()
         },
         _ => Hooks::default(),
@@ -227,7 +237,8 @@ fn check_definition(subresource: &str, new: &Value, old: Option<&Value>) -> Vec<
     }
 }
 
-fn mark_namespace(namespace: &mut Value, now: &str) {
+fn mark_namespace(namespace: &mut Value, now: &str, options: &DeleteOptions) {
+    propagation::record_on_namespace(namespace, options);
     metadata_mut(namespace).insert("deletionTimestamp", now);
     if let Value::Object(members) = namespace {
         let status = members.get_or_insert_with("status", || Value::Object(Map::new()));

@@ -7,7 +7,7 @@
 //! Of several replicas on one store each serves what definitions bring and says whether their names are accepted: it
 //! sees the same definitions in the same order and comes to the same answer. What deletes is done by one, the leader.
 
-pub(crate) mod definitions;
+mod definitions;
 pub(crate) mod leader;
 mod namespaces;
 
