@@ -109,6 +109,10 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "DIR", help_heading = "TLS")]
     pub(crate) cert_dir: Option<PathBuf>,
 
+    /// What clients call the server when a load balancer stands before it: a name or an IP address for the certificate
+    #[arg(long, value_name = "HOST", help_heading = "TLS")]
+    pub(crate) external_hostname: Option<String>,
+
     /// Serve with this certificate (PEM, with its chain) instead of one that Crest makes
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file", help_heading = "TLS")]
     pub(crate) tls_cert_file: Option<PathBuf>,
@@ -156,6 +160,10 @@ pub(crate) struct ServeFlags {
 
     #[command(flatten)]
     pub(crate) etcd: EtcdFlags,
+
+    /// How long to go on serving, though no longer ready, when asked to stop: time for load balancers to notice
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration, help_heading = "Limits")]
+    pub(crate) shutdown_delay_duration: Duration,
 
     /// How long to wait for requests under way when stopping
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Limits")]

@@ -58,8 +58,10 @@ pub struct Server {
     /// How custom resources are converted between versions.
     pub(crate) conversion: conversion::Tools,
     pub(crate) leadership: loops::leader::Leadership,
-    /// True once the server is shutting down: watches end, readiness is denied.
+    /// True once the server is shutting down: watches end.
     pub(crate) stopping: watch::Sender<bool>,
+    /// True once somebody wants it to stop, which it may put off: readiness is denied, all else goes on.
+    pub(crate) leaving: std::sync::atomic::AtomicBool,
     /// True once everything that start-up promises is there.
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) address: std::sync::OnceLock<String>,
@@ -79,12 +81,13 @@ impl Server {
         let registry = Registry::start(store).await?;
         let catalog = Catalog::of_builtins(catalog::builtin::resources(&registry, config.event_ttl));
         let metrics = metrics::Metrics::new();
-        let services = webhook::Services::new(
-            config.services.clone(),
-            registry.clone(),
-            catalog::builtin::cache(&registry, "", "services"),
-            catalog::builtin::cache(&registry, "discovery.k8s.io", "endpointslices"),
-        );
+        let cache = |group, plural| catalog.resource(group, "v1", plural).map(|found| found.cache.clone());
+        let services = webhook::Services {
+            map: config.services.clone(),
+            registry: registry.clone(),
+            objects: cache("", "services"),
+            slices: cache("discovery.k8s.io", "endpointslices"),
+        };
         let conversion = conversion::Tools {
             webhooks: Arc::new(webhook::Webhooks::new(services)),
             env: env.clone(),
@@ -101,6 +104,7 @@ impl Server {
             conversion,
             leadership: loops::leader::Leadership::new(config.replica.as_deref()),
             stopping: watch::Sender::new(false),
+            leaving: std::sync::atomic::AtomicBool::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),
             settled: settled::Settled::new(),

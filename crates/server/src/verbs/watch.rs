@@ -222,7 +222,9 @@ impl WatchAnswer {
                         self.pending = Some(Pending { events, work });
                         return self.poll_chunk(cx);
                     }
-                    if let Some(chunk) = self.view.chunk(&events) {
+                    let chunk = self.view.chunk(&events);
+                    self.view.converted = Vec::new();
+                    if let Some(chunk) = chunk {
                         return Poll::Ready(Some(chunk));
                     }
                 }
@@ -412,8 +414,8 @@ impl View {
         Ok(shown)
     }
 
-    /// The work that brings objects of these changes into the version of the watch, if there is any.
-    fn conversion(&self, events: &[Arc<Event>]) -> Option<Conversion> {
+    /// The work that brings objects of these changes into the version of the watch; `None` when they are there.
+    fn conversion(&mut self, events: &[Arc<Event>]) -> Option<Conversion> {
         let views = self.resource.form.asking_views()?.clone();
         let mut stored: Vec<Arc<Object>> = Vec::new();
         for event in events {
@@ -422,7 +424,9 @@ impl View {
             let before = event.previous.as_ref().filter(|_| current.is_none() || self.selection.asks());
             stored.extend(current.into_iter().chain(before).filter(|object| self.may_show(object)).cloned());
         }
-        if stored.iter().all(|object| views.at_hand(object).is_some()) {
+        let shown: Option<Vec<_>> = stored.iter().map(|object| views.at_hand(object)).collect();
+        if let Some(shown) = shown {
+            self.converted = stored.into_iter().zip(shown).collect();
             return None;
         }
         Some(Box::pin(async move {
