@@ -58,8 +58,10 @@ pub struct Server {
     /// How custom resources are converted between versions.
     pub(crate) conversion: conversion::Tools,
     pub(crate) leadership: loops::leader::Leadership,
-    /// True once the server is shutting down: watches end, readiness is denied.
+    /// True once the server is shutting down: watches end.
     pub(crate) stopping: watch::Sender<bool>,
+    /// True once somebody wants it to stop, which it may put off: readiness is denied, all else goes on.
+    pub(crate) leaving: std::sync::atomic::AtomicBool,
     /// True once everything that start-up promises is there.
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) address: std::sync::OnceLock<String>,
@@ -102,6 +104,7 @@ impl Server {
             conversion,
             leadership: loops::leader::Leadership::new(config.replica.as_deref()),
             stopping: watch::Sender::new(false),
+            leaving: std::sync::atomic::AtomicBool::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),
             settled: settled::Settled::new(),
