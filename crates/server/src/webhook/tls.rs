@@ -160,13 +160,13 @@ fn unknown_authority(certificate: &CertificateDer<'_>, listed: &[CertificateDer<
         let name = name.and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned();
         Some((verification_failure(&child), name))
     });
-    let mut text = "certificate signed by unknown authority".to_owned();
-    if let Some((failure, name)) = candidate {
+    let hint = candidate.map_or_else(String::new, |(failure, name)| {
         let (failure, name) = (meta::go_fmt::quote(failure), meta::go_fmt::quote(&name));
-        text.push_str(&format!(
+        format!(
             " (possibly because of {failure} while trying to verify candidate authority certificate {name})"
-        ));
-    }
+        )
+    });
+    let text = format!("certificate signed by unknown authority{hint}");
     CertificateError::Other(OtherError(Arc::new(Unbelieved(text)))).into()
 }
 
@@ -319,7 +319,7 @@ mod tests {
         roots.add_parsable_certificates(listed.iter().cloned());
         let trusted = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
         let verifier = Verifier { trusted: trusted.ok(), listed, provider };
-        let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(1_800_000_000));
+        let now = UnixTime::since_unix_epoch(std::time::Duration::from_hours(500_000));
         let server_name = ServerName::try_from(name.to_owned()).unwrap();
         let verified = verifier.verify_server_cert(shown, &[], &server_name, &[], now);
         verified.map(drop).map_err(|error| failure_text(&error, name))
