@@ -1,6 +1,6 @@
 //! The HTTP server: the pipeline, the catalog of served resources, the verbs, background loops.
 //!
-//! Only `listen`, `pipeline`, `respond` and `health` see HTTP types; the catalog, the verbs and the loops do
+//! Only `listen`, `pipeline`, `respond`, `websocket` and `health` see HTTP types; the catalog, the verbs and the loops do
 //! not, so that they can be tested without a socket.
 
 mod binary;
@@ -23,6 +23,7 @@ pub mod pki;
 pub mod request;
 mod respond;
 pub mod verbs;
+mod websocket;
 
 use std::sync::Arc;
 

@@ -29,6 +29,7 @@ use crate::catalog::Resource;
 use crate::env::SharedEnv;
 use crate::metrics::InFlight;
 use crate::negotiate::{self, Media, Output, Shown};
+use crate::websocket::{Opcode, push_head};
 
 /// How often a watcher that asked for it is told how far it has come.
 const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
@@ -38,8 +39,8 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 const MIN_TIMEOUT: Duration = Duration::from_mins(30);
 /// Bound: bytes of events that are joined into one chunk.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// What stands before an event whose encoding does not say where it ends.
-const FRAME_HEAD_BYTES: usize = 4;
+/// Room for what stands before an event whose encoding does not say where it ends.
+const FRAME_HEAD_BYTES: usize = 10;
 /// Marks the end of the initial state for clients that list by watching.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -73,7 +74,17 @@ struct View {
     selection: Selection,
     output: Output,
     form: Arc<str>,
+    framing: Framing,
     env: SharedEnv,
+}
+
+/// How one event is told from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    /// JSON tells itself where it ends; a message has its length before it.
+    Stream,
+    /// Frames of a `WebSocket`.
+    Messages,
 }
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
@@ -89,6 +100,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         selection,
         output,
         form,
+        framing: Framing::Stream,
         env: call.server.env.clone(),
     };
     let wants_initial = options.send_initial_events != Some(false);
@@ -220,6 +232,11 @@ impl WatchAnswer {
         }
     }
 
+    /// Makes a message of a `WebSocket` of every event.
+    pub(crate) fn send_messages(&mut self) {
+        self.view.framing = Framing::Messages;
+    }
+
     /// The content type of its events.
     pub fn content_type(&self) -> &'static str {
         self.view.output.stream_type()
@@ -347,7 +364,7 @@ impl View {
 
     /// One event as it goes over the wire; nothing is copied where nothing is added.
     fn framed(&self, frame: Bytes) -> Bytes {
-        if self.output.media != Media::Protobuf {
+        if self.output.media != Media::Protobuf && self.framing == Framing::Stream {
             return frame;
         }
         let mut framed = BytesMut::with_capacity(frame.len() + FRAME_HEAD_BYTES);
@@ -355,11 +372,15 @@ impl View {
         framed.freeze()
     }
 
-    /// JSON tells itself where it ends; a message has its length before it.
     fn push_frame(&self, frame: &[u8], out: &mut BytesMut) {
-        if self.output.media == Media::Protobuf {
-            let length = u32::try_from(frame.len()).expect("an object is far below 4 GiB");
-            out.extend_from_slice(&length.to_be_bytes());
+        match (self.framing, self.output.media) {
+            (Framing::Messages, Media::Protobuf) => push_head(Opcode::Binary, frame.len(), out),
+            (Framing::Messages, _) => push_head(Opcode::Text, frame.len(), out),
+            (Framing::Stream, Media::Protobuf) => {
+                let length = u32::try_from(frame.len()).expect("an object is far below 4 GiB");
+                out.extend_from_slice(&length.to_be_bytes());
+            }
+            (Framing::Stream, _) => {}
         }
         out.extend_from_slice(frame);
     }
