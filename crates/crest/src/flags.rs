@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use server::webhook::ServiceMap;
 
 use crate::storage::EtcdFlags;
 
@@ -93,6 +94,10 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "DIR", help_heading = "TLS")]
     pub(crate) cert_dir: Option<PathBuf>,
 
+    /// What clients call the server when a load balancer stands before it: a name or an IP address for the certificate
+    #[arg(long, value_name = "HOST", help_heading = "TLS")]
+    pub(crate) external_hostname: Option<String>,
+
     /// Serve with this certificate (PEM, with its chain) instead of one that Crest makes
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file", help_heading = "TLS")]
     pub(crate) tls_cert_file: Option<PathBuf>,
@@ -125,6 +130,11 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Limits")]
     pub(crate) max_mutating_requests_inflight: usize,
 
+    /// Where a service is that a webhook is reached by: namespace/name=host:port, or namespace/name:443=host:port for
+    /// one of its ports. May be given several times; services that are not named are found by their objects
+    #[arg(long, value_name = "SERVICE=ADDRESS", value_parser = service_address, help_heading = "Webhooks")]
+    pub(crate) service_resolver: Vec<String>,
+
     /// How long events are kept
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration, help_heading = "Storage")]
     pub(crate) event_ttl: Duration,
@@ -135,6 +145,10 @@ pub(crate) struct ServeFlags {
 
     #[command(flatten)]
     pub(crate) etcd: EtcdFlags,
+
+    /// How long to go on serving, though no longer ready, when asked to stop: time for load balancers to notice
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration, help_heading = "Limits")]
+    pub(crate) shutdown_delay_duration: Duration,
 
     /// How long to wait for requests under way when stopping
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Limits")]
@@ -147,6 +161,11 @@ pub(crate) struct ServeFlags {
     /// How to log
     #[arg(long, value_enum, default_value_t = LogFormat::Text, help_heading = "Log")]
     pub(crate) log_format: LogFormat,
+}
+
+/// An entry of the map of services, checked and kept as it is written.
+fn service_address(text: &str) -> Result<String, String> {
+    ServiceMap::default().add(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// A duration as Go writes it: `1m30s`, `500ms`, `2h`.

@@ -11,7 +11,8 @@ use auth::authn::{
     Anonymous, Authenticator, BearerTokens, ClientCertificates, TokenAuthenticator, TokenFile,
 };
 use server::pki::{self, ClientRoots, Identity, ServingNames, kubeconfig};
-use server::{Config, Security, Server, SystemEnv};
+use server::webhook::ServiceMap;
+use server::{Config, Env, Security, Server, SystemEnv};
 use store::Store;
 use store::embedded::{self, EmbeddedStore};
 use tokio::signal::unix::{SignalKind, signal};
@@ -44,8 +45,11 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
         request_timeout: flags.request_timeout,
         max_requests_inflight: flags.max_requests_inflight,
         max_mutating_requests_inflight: flags.max_mutating_requests_inflight,
+        shutdown_delay: flags.shutdown_delay_duration,
         shutdown_grace: flags.shutdown_grace,
         event_ttl: flags.event_ttl,
+        replica: flags.etcd.are_given().then(replica_identity),
+        services: services(&flags)?,
         ..Config::default()
     };
     let authenticator = authenticator(&flags)?;
@@ -60,6 +64,12 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
     store.close().await.context("the store could not be closed in an orderly way")?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Who this replica is among others on the same etcd: where it runs, and that it is not the one before.
+fn replica_identity() -> String {
+    let host = pki::names::host_name().unwrap_or_else(|| "crest".to_owned());
+    format!("{host}_{}", SystemEnv.uid())
 }
 
 fn busy_port(error: &server::ListenError) -> anyhow::Error {
@@ -90,6 +100,15 @@ fn open_store(flags: &ServeFlags) -> anyhow::Result<Arc<dyn Store>> {
     Ok(Arc::new(store))
 }
 
+/// Where the services are that the operator names.
+fn services(flags: &ServeFlags) -> anyhow::Result<ServiceMap> {
+    let mut services = ServiceMap::default();
+    for entry in &flags.service_resolver {
+        services.add(entry).context("--service-resolver")?;
+    }
+    Ok(services)
+}
+
 fn authenticator(flags: &ServeFlags) -> anyhow::Result<Authenticator> {
     let mut tokens: Vec<Box<dyn TokenAuthenticator>> = Vec::new();
     if let Some(path) = &flags.token_auth_file {
@@ -114,8 +133,14 @@ struct Certificates {
 impl Certificates {
     fn prepare(flags: &ServeFlags) -> anyhow::Result<Self> {
         let folder = flags.cert_dir.clone().unwrap_or_else(|| flags.data_dir.join("pki"));
-        let names =
+        let mut names =
             ServingNames::new(flags.bind_address, pki::names::host_name().as_deref(), &outward(flags));
+        if let Some(host) = &flags.external_hostname {
+            let named = names.and(host);
+            names = named.with_context(|| {
+                format!("--external-hostname: '{host}' is neither a host name nor an IP address")
+            })?;
+        }
         let own = flags.tls_cert_file.is_none().then_some(&names);
         let pki = pki::ensure(&folder, own, jiff::Timestamp::now())?;
         for change in &pki.changes {
@@ -178,6 +203,6 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: no new connections, requests under way may finish");
+        tracing::info!("stopping: not ready any more, requests under way may finish");
     })
 }

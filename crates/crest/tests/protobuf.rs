@@ -9,8 +9,8 @@ const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 async fn get_as(client: &Client, path: &str, accept: &str) -> Answer {
-    let mut request = client.request("GET".parse().unwrap(), path, None, "");
-    request.headers_mut().insert("accept", accept.parse().unwrap());
+    let mut request = client.request("GET".parse().expect("a method"), path, None, "");
+    request.headers_mut().insert("accept", accept.parse().expect("a header"));
     client.send(request).await
 }
 
@@ -29,7 +29,7 @@ fn fields(mut message: &[u8]) -> Vec<(u64, &[u8])> {
         let (value, rest) = varint(rest);
         message = rest;
         if key & 7 == 2 {
-            let (bytes, rest) = rest.split_at(usize::try_from(value).unwrap());
+            let (bytes, rest) = rest.split_at(usize::try_from(value).expect("a length"));
             found.push((key >> 3, bytes));
             message = rest;
         }

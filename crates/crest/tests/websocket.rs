@@ -25,13 +25,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: crest\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{headers}\r\n"
         );
-        stream.write_all(request.as_bytes()).await.unwrap();
-        stream.flush().await.unwrap();
+        stream.write_all(request.as_bytes()).await.expect("the connection holds");
+        stream.flush().await.expect("the connection holds");
         let mut answer = Vec::new();
         while !answer.ends_with(b"\r\n\r\n") {
-            answer.push(soon("the answer to a handshake", stream.read_u8()).await.unwrap());
+            answer.push(
+                soon("the answer to a handshake", stream.read_u8()).await.expect("the connection holds"),
+            );
         }
-        Socket { stream, answer: String::from_utf8(answer).unwrap().to_lowercase() }
+        Socket { stream, answer: String::from_utf8(answer).expect("the connection holds").to_lowercase() }
     }
 
     fn code(&self) -> &str {
@@ -42,15 +44,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     async fn frame(&mut self) -> (u8, Vec<u8>) {
         let stream = &mut self.stream;
         let read = async {
-            let first = stream.read_u8().await.unwrap();
+            let first = stream.read_u8().await.expect("the connection holds");
             assert_eq!(first & 0x80, 0x80, "messages come in one piece");
-            let length = match stream.read_u8().await.unwrap() {
-                126 => u64::from(stream.read_u16().await.unwrap()),
-                127 => stream.read_u64().await.unwrap(),
+            let length = match stream.read_u8().await.expect("the connection holds") {
+                126 => u64::from(stream.read_u16().await.expect("the connection holds")),
+                127 => stream.read_u64().await.expect("the connection holds"),
                 short => u64::from(short), // and not masked
             };
-            let mut payload = vec![0; usize::try_from(length).unwrap()];
-            stream.read_exact(&mut payload).await.unwrap();
+            let mut payload = vec![0; usize::try_from(length).expect("the connection holds")];
+            stream.read_exact(&mut payload).await.expect("the connection holds");
             (first & 0x0f, payload)
         };
         soon("a frame", read).await
@@ -60,14 +62,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
         let (kind, payload) = self.frame().await;
         assert_eq!(kind, TEXT, "{}", String::from_utf8_lossy(&payload));
         assert!(payload.ends_with(b"}\n"), "an event ends as in a stream");
-        serde_json::from_slice(&payload).unwrap()
+        serde_json::from_slice(&payload).expect("the connection holds")
     }
 
     async fn say(&mut self, kind: u8, text: &[u8]) {
-        let mut frame = vec![0x80 | kind, 0x80 | u8::try_from(text.len()).unwrap(), 1, 2, 3, 4];
+        let mut frame =
+            vec![0x80 | kind, 0x80 | u8::try_from(text.len()).expect("the connection holds"), 1, 2, 3, 4];
         frame.extend(text.iter().zip([1, 2, 3, 4].iter().cycle()).map(|(byte, mask)| byte ^ mask));
-        self.stream.write_all(&frame).await.unwrap();
-        self.stream.flush().await.unwrap();
+        self.stream.write_all(&frame).await.expect("the connection holds");
+        self.stream.flush().await.expect("the connection holds");
     }
 }
 

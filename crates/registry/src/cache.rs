@@ -201,6 +201,8 @@ enum Phase {
     Cold,
     /// The objects are being read: changes wait.
     Loading(Vec<store::EventBatch>),
+    /// They were being read when changes were lost: what is read must be read again.
+    Overtaken,
     Ready,
 }
 
@@ -294,6 +296,11 @@ impl Cache {
         state.paging.push_back((revision, objects));
     }
 
+    /// The revision of the newest change to this resource that has come in.
+    pub fn newest(&self) -> Revision {
+        self.state.read().revision
+    }
+
     pub fn len(&self) -> usize {
         self.state.read().objects.len()
     }
@@ -368,20 +375,50 @@ impl Cache {
         self.state.write().phase = Phase::Cold;
     }
 
-    /// Takes the objects read at `revision` and applies what happened since.
-    pub(crate) fn finish_loading(&self, objects: Objects, revision: Revision) {
+    /// Takes the objects read at `revision` and applies what happened since. False: changes were lost meanwhile,
+    /// and the objects must be read again.
+    #[must_use]
+    pub(crate) fn finish_loading(&self, objects: Objects, revision: Revision) -> bool {
         let fields = self.fields();
         let mut state = self.state.write();
-        state.objects = objects;
-        state.revision = revision;
-        state.ring_floor = revision;
         let phase = std::mem::replace(&mut state.phase, Phase::Ready);
-        if let Phase::Loading(waiting) = phase {
-            for batch in waiting.iter().filter(|batch| batch.revision > revision) {
-                state.apply(batch, &self.prefix, &fields);
-            }
+        let Phase::Loading(waiting) = phase else {
+            state.phase = Phase::Loading(Vec::new());
+            return false;
+        };
+        state.begin(objects, revision);
+        for batch in &waiting {
+            state.apply(batch, &self.prefix, &fields);
         }
         self.head.store(state.next_cursor(), Ordering::Release);
+        true
+    }
+
+    /// Whether changes that were lost concern it. One that is being read is told to start over.
+    pub(crate) fn needs_reading_anew(&self) -> bool {
+        let mut state = self.state.write();
+        if matches!(state.phase, Phase::Loading(_)) {
+            state.phase = Phase::Overtaken;
+        }
+        matches!(state.phase, Phase::Ready)
+    }
+
+    /// Takes a newer state, of which it is not known how it came about. The watchers have to find that out from
+    /// the store's history. The caller wakes [`Cache::wakeups`] afterwards.
+    pub(crate) fn replace_all(&self, objects: Objects, revision: Revision) {
+        {
+            let mut state = self.state.write();
+            if revision <= state.revision {
+                return;
+            }
+            // Beyond every cursor there is: all of them have fallen behind.
+            state.ring_start = state.next_cursor() + 1;
+            state.ring.clear();
+            state.ring_bytes = 0;
+            state.begin(objects, revision);
+            self.head.store(state.next_cursor(), Ordering::Release);
+        }
+        self.changed.notify_waiters();
     }
 
     /// Applies one batch of changes, of which only those of this resource are taken. The caller wakes
@@ -391,7 +428,7 @@ impl Cache {
             let fields = self.fields();
             let mut state = self.state.write();
             match &mut state.phase {
-                Phase::Cold => return,
+                Phase::Cold | Phase::Overtaken => return,
                 Phase::Loading(waiting) => {
                     waiting.push(batch.clone());
                     return;
@@ -409,7 +446,18 @@ impl State {
         self.ring_start + self.ring.len() as u64
     }
 
+    /// Starts from a state that was read at `revision`.
+    fn begin(&mut self, objects: Objects, revision: Revision) {
+        self.objects = objects;
+        self.revision = revision;
+        self.ring_floor = revision;
+    }
+
     fn apply(&mut self, batch: &store::EventBatch, prefix: &Bytes, fields: &Arc<FieldPaths>) {
+        // The objects of a shared store may have been read before their changes are told.
+        if batch.revision <= self.revision {
+            return;
+        }
         for event in batch.events.iter().filter(|event| event.kv.key.starts_with(prefix)) {
             let Ok(key) = std::str::from_utf8(&event.kv.key[prefix.len()..]) else {
                 continue; // no writer of ours makes such a key

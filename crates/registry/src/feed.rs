@@ -1,23 +1,34 @@
 //! Carries every change of the store to the caches, in order.
 //!
 //! A local store calls us before it answers the writer, so a read that follows a write through the same
-//! process finds it without waiting. A shared store (etcd) is followed by one watch over all keys.
+//! process finds it without waiting. A shared store (etcd) is followed by one watch over all keys (see
+//! [`crate::follow`]), and readers wait until it has brought what they must see.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
-use store::{EventBatch, KeyRange, Observer, Revision, Store, WatchMessage};
+use store::{EventBatch, Observer, Revision, Store};
 use tokio::sync::Notify;
 
 use crate::cache::Cache;
+use crate::follow::follow;
 use crate::object::FieldPaths;
 use crate::wakeups::Waking;
 use crate::{Caches, Error, KEY_ROOT};
 
+/// How long a reader waits for the events of a shared store before it asks how far they are: mostly they are
+/// under way.
+const FIRST_PROGRESS: Duration = Duration::from_millis(3);
+/// How long between further questions; etcd leaves one unanswered while it is still catching up.
+const NEXT_PROGRESS: Duration = Duration::from_millis(100);
+
 pub(crate) struct Feed {
     caches: Caches,
     applied: AtomicU64,
+    /// The store, when other processes write to it too.
+    shared: Option<Arc<dyn Store>>,
     advanced: Notify,
     waking: Arc<Waking>,
     /// Ended with the feed.
@@ -26,24 +37,39 @@ pub(crate) struct Feed {
 
 impl Feed {
     pub(crate) async fn start(store: &Arc<dyn Store>) -> Result<Arc<Self>, Error> {
-        let feed = Arc::new(Feed {
+        let local = Arc::new(Feed::new(None));
+        if let Some(revision) = store.observe(local.clone()) {
+            local.advance(revision);
+            return Ok(local);
+        }
+        let feed = Arc::new(Feed::new(Some(store.clone())));
+        let current = store.current().await?;
+        feed.advance(current);
+        let follower = tokio::spawn(follow(feed.clone(), store.clone(), current));
+        feed.tasks.lock().push(follower);
+        Ok(feed)
+    }
+
+    fn new(shared: Option<Arc<dyn Store>>) -> Self {
+        let waking = Arc::<Waking>::default();
+        let task = tokio::spawn(waking.clone().run());
+        Feed {
             caches: Caches::default(),
             applied: AtomicU64::new(0),
+            shared,
             advanced: Notify::new(),
-            waking: Arc::default(),
-            tasks: parking_lot::Mutex::default(),
-        });
-        let waking = tokio::spawn(feed.waking.clone().run());
-        feed.tasks.lock().push(waking);
-        if let Some(revision) = store.observe(feed.clone()) {
-            feed.advance(revision);
-        } else {
-            let current = store.current().await?;
-            feed.advance(current);
-            let follower = tokio::spawn(follow(feed.clone(), store.clone(), current));
-            feed.tasks.lock().push(follower);
+            waking,
+            tasks: parking_lot::Mutex::new(vec![task]),
         }
-        Ok(feed)
+    }
+
+    /// Whether other processes write to the store too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    pub(crate) fn all_caches(&self) -> Vec<Arc<Cache>> {
+        self.caches.read().values().cloned().collect()
     }
 
     pub(crate) fn cache(&self, prefix: Bytes, fields: &FieldPaths) -> Arc<Cache> {
@@ -66,22 +92,33 @@ impl Feed {
     }
 
     pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), Error> {
+        let mut patience = FIRST_PROGRESS;
         while self.applied() < revision {
-            let advanced = self.advanced.notified();
+            let mut advanced = std::pin::pin!(self.advanced.notified());
+            advanced.as_mut().enable();
             if self.applied() >= revision {
                 break;
             }
-            advanced.await;
+            match &self.shared {
+                None => advanced.await,
+                Some(store) => {
+                    if tokio::time::timeout(patience, advanced).await.is_err() {
+                        // The revision may be somebody else's, of whose keys we are told nothing.
+                        store.request_progress();
+                        patience = NEXT_PROGRESS;
+                    }
+                }
+            }
         }
         Ok(())
     }
 
-    fn advance(&self, revision: Revision) {
+    pub(crate) fn advance(&self, revision: Revision) {
         self.applied.fetch_max(revision.0, Ordering::AcqRel);
         self.advanced.notify_waiters();
     }
 
-    fn apply(&self, batch: &EventBatch) {
+    pub(crate) fn apply(&self, batch: &EventBatch) {
         if let [event] = &batch.events[..] {
             // The usual transaction: one object.
             if let Some(cache) = self.cache_of(&event.kv.key) {
@@ -105,19 +142,27 @@ impl Feed {
 
     fn apply_to(&self, cache: &Cache, batch: &EventBatch) {
         cache.apply(batch);
+        self.wake(cache);
+    }
+
+    pub(crate) fn wake(&self, cache: &Cache) {
         self.waking.wake(&cache.wakeups);
     }
 
-    /// The cache that a key belongs to: `/registry/<group with a dot>/<resource>/…` or
-    /// `/registry/<resource>/…`. Groups of definitions always have a dot, resources never.
+    /// The cache that a key belongs to: `/registry/<resource>/…`, or with one more step for the resources that have
+    /// a group or a special place, such as `/registry/<group>/<resource>/…` and `/registry/services/specs/…`.
     fn cache_of(&self, key: &[u8]) -> Option<Arc<Cache>> {
         let path = key.strip_prefix(KEY_ROOT.as_bytes())?;
         let first = memchr::memchr(b'/', path)?;
-        let mut end = first;
-        if memchr::memchr(b'.', &path[..first]).is_some() {
-            end += 1 + memchr::memchr(b'/', &path[first + 1..])?;
+        let caches = self.caches.read();
+        // Groups of definitions always have a dot, resources never.
+        if memchr::memchr(b'.', &path[..first]).is_none()
+            && let Some(cache) = caches.get(&key[..=(KEY_ROOT.len() + first)])
+        {
+            return Some(cache.clone());
         }
-        self.caches.read().get(&key[..=(KEY_ROOT.len() + end)]).cloned()
+        let second = first + 1 + memchr::memchr(b'/', &path[first + 1..])?;
+        caches.get(&key[..=(KEY_ROOT.len() + second)]).cloned()
     }
 }
 
@@ -130,33 +175,5 @@ impl Observer for Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         self.tasks.lock().iter().for_each(tokio::task::JoinHandle::abort);
-    }
-}
-
-/// Follows a store that other processes write to. Ends only with the process: a broken watch is opened
-/// again where it ended.
-async fn follow(feed: Arc<Feed>, store: Arc<dyn Store>, mut after: Revision) {
-    loop {
-        let opened = store.watch(KeyRange::prefix(KEY_ROOT), after).await;
-        match opened {
-            Ok(mut watch) => loop {
-                match watch.next().await {
-                    Ok(WatchMessage::Events(batch)) => {
-                        after = batch.revision;
-                        feed.apply(&batch);
-                    }
-                    Ok(WatchMessage::Progress(revision)) => {
-                        after = after.max(revision);
-                        feed.advance(revision);
-                    }
-                    Err(error) => {
-                        tracing::warn!(%error, "the watch on the store ended; opening it again");
-                        break;
-                    }
-                }
-            },
-            Err(error) => tracing::warn!(%error, "the store cannot be watched; trying again"),
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
 }

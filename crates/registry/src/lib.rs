@@ -9,6 +9,7 @@ mod cache;
 pub mod codec;
 mod continue_token;
 mod feed;
+mod follow;
 mod list;
 mod object;
 mod skim;
@@ -24,10 +25,14 @@ use store::{Revision, Store};
 
 pub use cache::{Cache, Change, Entry, Event, Objects, Snapshot, join_key, label_bits};
 pub use continue_token::{ContinueToken, TokenError};
-pub use list::{At, Page, PageRequest};
+pub use list::{At, Page, PageRequest, page_of_state};
 pub use object::{FieldPathSpec, FieldPaths, Object};
 pub use watch::{Start, Watcher};
-pub use write::NewObject;
+pub use write::{Guard, NewObject};
+
+/// Bound: how long a read waits for changes that the store has acknowledged. Longer than it takes to leave a member
+/// of etcd that hangs.
+const FRESH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Every key starts with this, as in the reference's etcd.
 pub const KEY_ROOT: &str = "/registry/";
@@ -40,6 +45,9 @@ pub enum Error {
     /// The object is not what the writer believed; `None`: it is gone.
     #[error("the object has been modified")]
     Conflict(Option<Arc<Object>>),
+    /// What the write depended on has changed.
+    #[error("what the write depends on has been modified")]
+    Overtaken,
     #[error("the revision is older than what is kept")]
     Expired { oldest: Revision },
     #[error("the revision lies in the future")]
@@ -51,6 +59,9 @@ pub enum Error {
     /// The resource is no longer served: its watches end.
     #[error("the resource is gone")]
     Gone,
+    /// A shared store answers, but its changes do not come.
+    #[error("the changes of the store do not arrive")]
+    Behind,
     #[error("the store failed")]
     Store(#[source] store::Error),
 }
@@ -102,11 +113,19 @@ impl Registry {
         self.feed.forget(cache);
     }
 
+    /// Whether other processes write to the store too.
+    pub fn is_shared(&self) -> bool {
+        self.feed.is_shared()
+    }
+
     /// Makes sure that a cache holds its resource, and everything that was acknowledged before this call.
     pub async fn fresh(&self, cache: &Cache) -> Result<Revision, Error> {
         self.load(cache).await?;
         let current = self.store.current().await?;
-        self.feed.wait_for(current).await?;
+        if self.feed.applied() < current {
+            let waiting = tokio::time::timeout(FRESH_PATIENCE, self.feed.wait_for(current));
+            waiting.await.map_err(|_| Error::Behind)??;
+        }
         Ok(self.feed.applied())
     }
 
@@ -133,29 +152,20 @@ impl Registry {
     }
 
     async fn read_all(&self, cache: &Cache) -> Result<(), Error> {
-        cache.start_loading();
-        let read =
-            self.store.range(store::Range::values(store::KeyRange::prefix(cache.prefix.clone()))).await;
-        let read = match read {
-            Ok(read) => read,
-            Err(error) => {
-                cache.stop_loading();
-                return Err(error.into());
-            }
-        };
-        let fields = cache.fields();
-        let mut objects = Objects::new();
-        for kv in &read.kvs {
-            let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
-            let object = Object::new(&kv.value, kv.mod_revision, &fields);
-            if let (Some(key), Some(object)) = (key, object) {
-                objects.insert(key.into(), cache::entry(Arc::new(object)));
-            } else {
-                tracing::error!(revision = kv.mod_revision.0, "a stored object cannot be read");
+        loop {
+            cache.start_loading();
+            match read_objects(&*self.store, cache).await {
+                Ok((objects, revision)) => {
+                    if cache.finish_loading(objects, revision) {
+                        return Ok(());
+                    }
+                }
+                Err(error) => {
+                    cache.stop_loading();
+                    return Err(error);
+                }
             }
         }
-        cache.finish_loading(objects, read.revision);
-        Ok(())
     }
 
     fn key(cache: &Cache, key: &str) -> Bytes {
@@ -164,6 +174,24 @@ impl Registry {
         full.extend_from_slice(key.as_bytes());
         Bytes::from(full)
     }
+}
+
+/// All objects of a resource as the store has them now, and the revision they were read at.
+async fn read_objects(store: &dyn Store, cache: &Cache) -> Result<(Objects, Revision), Error> {
+    let keys = store::KeyRange::prefix(cache.prefix.clone());
+    let read = store.range(store::Range::values(keys)).await?;
+    let fields = cache.fields();
+    let mut objects = Objects::new();
+    for kv in &read.kvs {
+        let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
+        let object = Object::new(&kv.value, kv.mod_revision, &fields);
+        if let (Some(key), Some(object)) = (key, object) {
+            objects.insert(key.into(), cache::entry(Arc::new(object)));
+        } else {
+            tracing::error!(revision = kv.mod_revision.0, "a stored object cannot be read");
+        }
+    }
+    Ok((objects, read.revision))
 }
 
 /// The caches by prefix.

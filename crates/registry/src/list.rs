@@ -59,15 +59,11 @@ impl Registry {
         matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
     ) -> Result<Page, Error> {
         let (objects, revision) = self.state(cache, request.at).await?;
-        let page = page_of(&objects, request, matches, revision);
-        if page.last.is_some() {
-            cache.keep_for_paging(revision, objects);
-        }
-        Ok(page)
+        Ok(page_of_state(cache, objects, revision, request, matches))
     }
 
     /// The whole resource at a state.
-    async fn state(&self, cache: &Cache, at: At) -> Result<(Objects, Revision), Error> {
+    pub async fn state(&self, cache: &Cache, at: At) -> Result<(Objects, Revision), Error> {
         let applied = match at {
             At::Fresh => self.fresh(cache).await?,
             At::Any => self.any_state(cache).await?,
@@ -113,6 +109,21 @@ impl Registry {
             }
         }
     }
+}
+
+/// A page of a state that has been read. `matches` is asked for every object in key order.
+pub fn page_of_state(
+    cache: &Cache,
+    objects: Objects,
+    revision: Revision,
+    request: &PageRequest,
+    matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
+) -> Page {
+    let page = page_of(&objects, request, matches, revision);
+    if page.last.is_some() {
+        cache.keep_for_paging(revision, objects);
+    }
+    page
 }
 
 fn page_of(

@@ -72,20 +72,29 @@ impl Object {
         description: u64,
         make: impl FnOnce(&Object) -> Option<Object>,
     ) -> Arc<Object> {
-        let known = |views: &[(u64, Option<Arc<Object>>)]| {
-            let found = views.iter().find(|(of, _)| *of == description);
-            found.map(|(_, view)| view.clone().unwrap_or_else(|| self.clone()))
-        };
-        if let Some(view) = known(&self.views.lock()) {
-            return view;
+        if let Some(known) = self.known_view(description) {
+            return known;
         }
         let made = make(self).map(Arc::new); // not under the lock: it reads the whole object
+        self.remember_view(description, made.clone());
+        made.unwrap_or_else(|| self.clone())
+    }
+
+    /// How a description shows the object, if that has been found out already.
+    pub fn known_view(self: &Arc<Self>, description: u64) -> Option<Arc<Object>> {
+        let views = self.views.lock();
+        let (_, view) = views.iter().find(|(of, _)| *of == description)?;
+        Some(view.clone().unwrap_or_else(|| self.clone()))
+    }
+
+    /// Keeps in mind how a description shows the object; `None`: as it is stored.
+    pub fn remember_view(&self, description: u64, view: Option<Arc<Object>>) {
         let mut views = self.views.lock();
+        views.retain(|(of, _)| *of != description);
         if views.len() == REMEMBERED_VIEWS {
             views.remove(0);
         }
-        views.push((description, made.clone()));
-        made.unwrap_or_else(|| self.clone())
+        views.push((description, view));
     }
 
     /// The same object with another text: how a description shows it.

@@ -55,7 +55,7 @@ fn split(path: &str) -> Option<(&'static str, Option<&str>)> {
 }
 
 async fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
-    let stopping = *server.stopping.borrow();
+    let leaving = server.leaving.load(std::sync::atomic::Ordering::Acquire);
     let store = server.registry.store();
     let store_works = store.current().await.is_ok() && store.stats().writable;
     let failing = |fails: bool, why: &'static str| fails.then_some(why);
@@ -75,7 +75,7 @@ async fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
         });
     }
     if endpoint == "readyz" {
-        checks.push(Check { name: "shutdown", failure: failing(stopping, "the server is shutting down") });
+        checks.push(Check { name: "shutdown", failure: failing(leaving, "the server is shutting down") });
     }
     checks
 }

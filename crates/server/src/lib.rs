@@ -3,12 +3,15 @@
 //! Only `listen`, `pipeline`, `respond`, `websocket` and `health` see HTTP types; the catalog, the verbs and the loops do
 //! not, so that they can be tested without a socket.
 
+#![recursion_limit = "256"] // the types of the HTTP client that calls webhooks are nested deeply
+
 mod binary;
 mod bootstrap;
 pub mod catalog;
 mod coalesce;
 mod conditions;
 pub mod config;
+pub mod conversion;
 mod documents;
 pub mod env;
 mod health;
@@ -22,7 +25,9 @@ mod pipeline;
 pub mod pki;
 pub mod request;
 mod respond;
+mod settled;
 pub mod verbs;
+pub mod webhook;
 mod websocket;
 
 use std::sync::Arc;
@@ -51,12 +56,17 @@ pub struct Server {
     pub(crate) authorizer: Box<dyn auth::Authorizer>,
     pub(crate) limits: limits::Limits,
     pub(crate) metrics: metrics::Metrics,
+    /// How custom resources are converted between versions.
+    pub(crate) conversion: conversion::Tools,
     pub(crate) leadership: loops::leader::Leadership,
-    /// True once the server is shutting down: watches end, readiness is denied.
+    /// True once the server is shutting down: watches end.
     pub(crate) stopping: watch::Sender<bool>,
+    /// True once somebody wants it to stop, which it may put off: readiness is denied, all else goes on.
+    pub(crate) leaving: std::sync::atomic::AtomicBool,
     /// True once everything that start-up promises is there.
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) address: std::sync::OnceLock<String>,
+    pub(crate) settled: settled::Settled,
     /// What the loops wait for finalizers of, so that each is waited for once.
     pub(crate) held: parking_lot::Mutex<std::collections::HashSet<String>>,
 }
@@ -70,19 +80,35 @@ impl Server {
         env: SharedEnv,
     ) -> Result<Arc<Self>, registry::Error> {
         let registry = Registry::start(store).await?;
-        let builtins = catalog::builtin::resources(&registry, config.event_ttl);
+        let catalog = Catalog::of_builtins(catalog::builtin::resources(&registry, config.event_ttl));
+        let metrics = metrics::Metrics::new();
+        let cache = |group, plural| catalog.resource(group, "v1", plural).map(|found| found.cache.clone());
+        let services = webhook::Services {
+            map: config.services.clone(),
+            registry: registry.clone(),
+            objects: cache("", "services"),
+            slices: cache("discovery.k8s.io", "endpointslices"),
+        };
+        let conversion = conversion::Tools {
+            webhooks: Arc::new(webhook::Webhooks::new(services)),
+            env: env.clone(),
+            metrics: metrics.conversions.clone(),
+        };
         Ok(Arc::new(Server {
-            catalog: ArcSwap::from_pointee(Catalog::of_builtins(builtins)),
+            catalog: ArcSwap::from_pointee(catalog),
             registry,
             env,
             authenticators,
             authorizer: Box::new(authz::standard(vec![Box::new(authz::bootstrap::rules())])),
             limits: limits::Limits::new(config),
-            metrics: metrics::Metrics::new(),
+            metrics,
+            conversion,
             leadership: loops::leader::Leadership::new(config.replica.as_deref()),
             stopping: watch::Sender::new(false),
+            leaving: std::sync::atomic::AtomicBool::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),
+            settled: settled::Settled::new(),
             held: parking_lot::Mutex::default(),
         }))
     }

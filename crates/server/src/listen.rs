@@ -23,6 +23,8 @@ use crate::pki::client_certs::{ClientRoots, PeerCertificate};
 
 /// Bound: time for a TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A time that does not come.
+const FAR_AWAY: Duration = Duration::from_hours(24 * 365);
 /// Bound: time for the headers of an HTTP/1.1 request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(32);
 /// Bound: bytes of the headers of a request.
@@ -94,6 +96,9 @@ impl Bound {
         let mut handshakes = JoinSet::new();
         started(self.address);
         tokio::pin!(stop);
+        // Far away until somebody wants us to stop.
+        let mut delay = std::pin::pin!(tokio::time::sleep(FAR_AWAY));
+        let mut leaving = false;
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -108,7 +113,13 @@ impl Bound {
                     }
                 },
                 Some(_) = handshakes.join_next() => {}
-                () = &mut stop => break,
+                () = &mut stop, if !leaving => {
+                    // Load balancers are told first, and meanwhile everything goes on.
+                    leaving = true;
+                    server.leaving.store(true, std::sync::atomic::Ordering::Release);
+                    delay.set(tokio::time::sleep(config.shutdown_delay));
+                }
+                () = &mut delay, if leaving => break,
             }
         }
         drop(self.listener);

@@ -17,6 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::Server;
+use crate::conversion::ConversionMetrics;
 
 /// The upper ends of the buckets of request durations, in seconds.
 const DURATION_BUCKETS: [f64; 23] = [
@@ -84,6 +85,7 @@ pub(crate) struct Metrics {
     durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
     in_flight: Family<KindLabel, Gauge>,
     watches: Gauge,
+    pub(crate) conversions: ConversionMetrics,
     unauthorized: Counter,
     panics: Counter,
     leading: Family<NameLabel, Gauge>,
@@ -95,8 +97,10 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn new() -> Self {
+        let mut registry = Registry::default();
         let metrics = Metrics {
-            registry: Registry::default(),
+            conversions: ConversionMetrics::register(&mut registry),
+            registry,
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             in_flight: Family::default(),

@@ -10,8 +10,16 @@ use crate::verbs::{Call, storage_status};
 pub(crate) async fn may_hold_new(call: &Call, namespace: &str, name: &str) -> Result<(), Status> {
     let catalog = call.server.catalog.load();
     let Some(namespaces) = catalog.resource("", "v1", "namespaces") else { return Ok(()) };
-    call.server.registry.fresh(&namespaces.cache).await.map_err(|error| storage_status(&error, call))?;
-    let Some(found) = namespaces.cache.get(namespace) else {
+    let registry = &call.server.registry;
+    // What is at hand is good enough for the usual answer, as in the reference: asking a shared store would double the
+    // time of every create. That a namespace is missing or leaving, the store itself must say.
+    registry.any_state(&namespaces.cache).await.map_err(|error| storage_status(&error, call))?;
+    let mut found = namespaces.cache.get(namespace);
+    if found.as_ref().is_none_or(|found| found.deleting) {
+        registry.fresh(&namespaces.cache).await.map_err(|error| storage_status(&error, call))?;
+        found = namespaces.cache.get(namespace);
+    }
+    let Some(found) = found else {
         return Err(Status::not_found(&namespaces.group_resource(), namespace));
     };
     if !found.deleting {

@@ -23,6 +23,7 @@ use meta::status::{Status, StatusDetails};
 
 use crate::Server;
 use crate::catalog::{Catalog, Resource};
+use crate::conversion::Conversions;
 use crate::metrics::Subject;
 use crate::negotiate::{self, Headers, Media};
 use crate::pki::client_certs::PeerCertificate;
@@ -141,16 +142,21 @@ async fn serve(
     let user = authenticate(server, peer, &parts.headers, &info, warnings).await?;
     let _place = server.limits.enter(&info)?;
     let permitted = server.permit(attributes(user, &info)).await.inspect_err(|_| seen.no_sniff = true)?;
-    let catalog = server.catalog.load_full();
     let gzip = accepts_gzip(&parts.headers);
     if info.resource.is_none() {
+        if let Some(response) = health::answer(server, &info).await {
+            return Ok(response);
+        }
+        server.settled.wait().await;
         let asked = documents::Asked { info: &info, formats: &headers, headers: &parts.headers, gzip };
-        return match health::answer(server, &info).await {
-            Some(response) => Ok(response),
-            None => documents::answer(server, &catalog, &asked).await,
-        };
+        return documents::answer(server, &server.catalog.load_full(), &asked).await;
     }
-    let resource = match resolve(&catalog, &info) {
+    let mut resolved = resolve(&server.catalog.load_full(), &info);
+    if resolved.is_err() {
+        server.settled.wait().await;
+        resolved = resolve(&server.catalog.load_full(), &info);
+    }
+    let resource = match resolved {
         Ok(resource) => resource,
         Err(Unknown::Page) => return Ok(respond::page_not_found()),
         Err(Unknown::Status(status)) => return Err(*status),
@@ -167,6 +173,7 @@ async fn serve(
         headers,
         body,
         warnings: warnings.clone(),
+        conversions: Conversions::default(),
     };
     let answer = match deadline {
         None => verbs::run(call).await?,

@@ -43,7 +43,27 @@ pub enum Error {
 #[error("the store is closed")]
 pub(crate) struct Closed;
 
+/// How a store in another process fails, as far as its callers may tell others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// It refused, in these words.
+    Said(String),
+    /// It did not answer in time.
+    TimedOut,
+    /// It cannot be reached, or was lost in the middle of a request.
+    Unreachable,
+}
+
 impl Error {
+    /// What a store in another process has to say about being unavailable; `None` for every other error.
+    pub fn outage(&self) -> Option<Outage> {
+        match self {
+            #[cfg(feature = "etcd")]
+            Self::Unavailable(cause) => crate::etcd::outage(&**cause),
+            _ => None,
+        }
+    }
+
     pub(crate) fn closed() -> Self {
         Self::Unavailable(Arc::new(Closed))
     }

@@ -42,8 +42,8 @@ pub use self::{
     keyspace::Keyspace,
 };
 use crate::{
-    BoxFuture, Committed, Error, KeyRange, Observer, Range, RangeResult, Result, Revision, Stats, Store, Txn,
-    Watch,
+    BoxFuture, Committed, Error, KeyRange, Observer, Outage, Range, RangeResult, Result, Revision, Stats,
+    Store, Txn, Watch,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -166,6 +166,15 @@ impl Store for EtcdStore {
             Ok(())
         })
     }
+}
+
+/// What may be said of a failed request to etcd: its own words, not ours about its addresses.
+pub(crate) fn outage(cause: &(dyn std::error::Error + 'static)) -> Option<Outage> {
+    Some(match cause.downcast_ref::<grpc::Failure>()? {
+        grpc::Failure::Status { message, .. } => Outage::Said(message.clone()),
+        grpc::Failure::TimedOut => Outage::TimedOut,
+        grpc::Failure::NotSent(_) | grpc::Failure::Broken(_) => Outage::Unreachable,
+    })
 }
 
 impl Drop for EtcdStore {

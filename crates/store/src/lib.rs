@@ -52,7 +52,7 @@ pub use futures_util::future::BoxFuture;
 
 pub use crate::{
     clock::{Clock, ManualClock, SystemClock, UnixSeconds},
-    error::{Cause, Error, Result},
+    error::{Cause, Error, Outage, Result},
     kv::{KeyValue, Revision},
     range::{KeyRange, Range, RangeResult, What},
     stats::Stats,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Collected, Full};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::header::HeaderMap;
@@ -57,7 +57,7 @@ pub struct Client {
 
 impl Client {
     /// `identity` is a certificate and its key; all in PEM.
-    pub(crate) fn new(
+    pub fn new(
         address: SocketAddr,
         authority: &[u8],
         identity: Option<&(Vec<u8>, Vec<u8>)>,
@@ -160,16 +160,24 @@ impl Client {
 
     /// Starts a watch, which must be accepted. `path` has the query without `watch`.
     pub async fn watch(&self, path: &str) -> Watch {
+        match self.try_watch(path).await {
+            Ok(Ok(watch)) => watch,
+            Ok(Err(answer)) => panic!("watch of {path}: {} {}", answer.code, answer.text()),
+            Err(error) => panic!("watch of {path}: {error:?}"),
+        }
+    }
+
+    /// Starts a watch, which the server may refuse, or not answer.
+    pub async fn try_watch(&self, path: &str) -> Result<Result<Watch, Answer>, Unanswered> {
         let joint = if path.contains('?') { '&' } else { '?' };
         let request = self.request(Method::GET, &format!("{path}{joint}watch=true"), None, Bytes::new());
-        let response =
-            self.respond(request).await.unwrap_or_else(|error| panic!("watch of {path}: {error:?}"));
-        let code = response.status();
-        if code != 200 {
-            let body = response.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
-            panic!("watch of {path}: {code} {}", String::from_utf8_lossy(&body));
+        let response = self.respond(request).await?;
+        if response.status() == 200 {
+            return Ok(Ok(Watch::new(response.into_body())));
         }
-        Watch::new(response.into_body())
+        let (parts, body) = response.into_parts();
+        let body = soon("the body of an answer", body.collect()).await.map_err(unanswered)?;
+        Ok(Err(Answer { code: parts.status.as_u16(), headers: parts.headers, body: body.to_bytes() }))
     }
 
     async fn respond(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Unanswered> {

@@ -3,7 +3,8 @@
 //! [`Crest`] starts the program on a free port with a folder of its own, waits until it says that it serves,
 //! and leaves nothing behind: no process, no file. [`Client`] speaks to it over HTTP/2 or HTTP/1.1 and shows
 //! what was really on the wire; [`Tool`] runs kubectl and helm against it. [`Etcd`] is a real cluster of one or
-//! three members that can be killed and paused, [`Proxy`] a network before it that can be cut.
+//! three members that can be killed and paused, [`Proxy`] a network before it that can be cut,
+//! [`Webhook`] a webhook for it to call.
 //!
 //! Nothing here sleeps to wait for a state. What has not happened within [`PATIENCE`] fails the test.
 
@@ -17,6 +18,7 @@ mod proxy;
 mod steady;
 mod tool;
 mod watch;
+mod webhook;
 
 use std::future::Future;
 use std::time::Duration;
@@ -29,7 +31,8 @@ pub use process::Ended;
 pub use proxy::{Link, Proxy};
 pub use steady::steady;
 pub use tool::{Ran, Tool};
-pub use watch::{Event, Watch, revision};
+pub use watch::{Event, Wait, Watch, revision};
+pub use webhook::{Asked, Reply, Webhook};
 
 /// Bound: how long a test waits for something that is about to happen. Generous: build machines are busy.
 pub const PATIENCE: Duration = Duration::from_mins(1);

@@ -147,10 +147,14 @@ impl Mentions {
         let mut branch = Branch::default();
         match (def.shape_of(value), &def.map, &def.list) {
             (Some(Shape::Scalar), ..) => branch.member = true,
-            (Some(Shape::Map), Some(map), _) if map.atomic => branch.member = true,
+            (Some(Shape::Map), Some(map), _) if map.atomic => {
+                branch.member = true;
+                self.duplicates |= has_duplicates(def, value);
+            }
             (Some(Shape::Map), Some(map), _) => self.members(map, value.as_object(), skip, &mut branch),
             (Some(Shape::List), _, Some(list)) if matches!(list.kind, ListKind::Atomic) => {
                 branch.member = true;
+                self.duplicates |= has_duplicates(def, value);
             }
             (Some(Shape::List), _, Some(list)) => {
                 self.items(list, value.as_array().unwrap_or_default(), &mut branch);
@@ -194,6 +198,30 @@ impl Mentions {
             child.member = true;
             branch.push(|| same_key[0].0.clone(), child);
         }
+    }
+}
+
+/// Whether a set or list map in the value has several items with the same key. Only for what is owned as a whole:
+/// elsewhere the fields show it.
+fn has_duplicates(def: &TypeDef, value: &Value) -> bool {
+    match (value, &def.map, &def.list) {
+        (Value::Object(object), Some(map), _) => {
+            let mut fields = Fields::of(map);
+            object.iter().any(|(name, value)| {
+                matches!(value, Value::Array(_) | Value::Object(_))
+                    && fields.find(name).is_ok_and(|member| has_duplicates(member.def, value))
+            })
+        }
+        (Value::Array(items), _, Some(list)) => {
+            let element = list.element.def();
+            if items.iter().any(|item| has_duplicates(element, item)) {
+                return true;
+            }
+            let mut seen = HashSet::new();
+            !matches!(list.kind, ListKind::Atomic)
+                && items.iter().filter_map(|item| element::item(list, item).ok()).any(|key| !seen.insert(key))
+        }
+        _ => false,
     }
 }
 

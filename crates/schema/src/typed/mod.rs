@@ -9,7 +9,7 @@
 //! - [`strategic_merge`], [`restore`]: patches that know the types.
 //! - [`default`]: what the reference adds to an object it reads; [`prepare_create`], [`prepare_update`]: what a write
 //!   may not decide.
-//! - [`validate`], [`name_rule`], [`warnings`]: what the reference demands of an object, and what it remarks.
+//! - [`validate`], [`validate_metadata`], [`name_rule`], [`warnings`]: what the reference demands of an object, and what it remarks.
 //! - [`resources()`], [`columns`]: names, verbs, selectors and table cells.
 
 mod access;
@@ -43,7 +43,7 @@ pub use resources::{
 pub use restore::restore;
 pub use strategic::{StrategicError, strategic_merge};
 pub use types::{Kind, kind};
-pub use validate::{name_rule, validate};
+pub use validate::{name_rule, validate, validate_metadata};
 pub use warnings::warnings;
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod certificate;
 mod core;
 mod event;
 mod flow;
+mod metadata;
 mod policy;
 mod quota;
 mod rbac;
@@ -63,6 +64,8 @@ pub fn validate(kind: Kind, subresource: &str, new: &Value, old: Option<&Value>)
     }
     errors
 }
+
+pub use metadata::validate_metadata;
 
 /// The check of names and `generateName` of a kind.
 ///

@@ -10,14 +10,19 @@ use schema::{crd, typed};
 
 use super::form::{BuiltinForm, Form, Hooks, Ownership, StorageForm, VersionOwnership};
 use super::resource::{Cell, Column, Habits, Names, Resource, Source, Subresource};
+use crate::verbs::options::DeleteOptions;
+use crate::verbs::propagation;
 use crate::verbs::write::metadata_mut;
 
 /// The resources that this version of Crest serves; the table of descriptions knows more.
-const SERVED: [(&str, &str); 7] = [
+const SERVED: [(&str, &str); 10] = [
     ("", "namespaces"),
     ("", "configmaps"),
     ("", "secrets"),
+    ("", "resourcequotas"),
     ("", "events"),
+    ("", "services"),
+    ("discovery.k8s.io", "endpointslices"),
     ("events.k8s.io", "events"),
     ("coordination.k8s.io", "leases"),
     ("apiextensions.k8s.io", "customresourcedefinitions"),
@@ -83,7 +88,10 @@ fn describe(
         namespaced: described.namespaced,
         verbs: described.verbs.to_vec(),
         subresources: described.subresources.iter().map(|sub| subresource(described, sub)).collect(),
-        cache: registry.cache(storage_group, described.plural, &selectable_in_any(storage_group, described)),
+        cache: {
+            let (group, path) = storage_place(storage_group, described.plural);
+            registry.cache(group, path, &selectable_in_any(storage_group, described))
+        },
         fields: selectable(described),
         storage_api_version: self::api_version(storage_group, described.version()).into(),
         source: Source::Builtin,
@@ -95,9 +103,26 @@ fn describe(
             delete_returns_object: described.delete_returns_object,
             update_creates: described.put_creates,
             unconditional_update: described.unconditional_update,
+            never_owner: described.kind == "Event",
         },
         published: None,
         form: Form::Builtin(form),
+    }
+}
+
+/// Where the reference keeps the objects of a built-in resource: below its plural name, without the group, but for
+/// the two groups that were servers of their own and some names that are older than their resources.
+///
+/// Upstream: `kubernetes/pkg/kubeapiserver/default_storage_factory_builder.go` (`SpecialDefaultResourcePrefixes`), v1.36.
+fn storage_place<'a>(group: &'a str, plural: &'a str) -> (&'a str, &'a str) {
+    match (group, plural) {
+        ("apiextensions.k8s.io" | "apiregistration.k8s.io", _) => (group, plural),
+        ("", "replicationcontrollers") => ("", "controllers"),
+        ("", "endpoints") => ("", "services/endpoints"),
+        ("", "nodes") => ("", "minions"),
+        ("", "services") => ("", "services/specs"),
+        ("networking.k8s.io", "ingresses") => ("", "ingress"),
+        _ => ("", plural),
     }
 }
 
@@ -169,9 +194,6 @@ fn hooks(described: &typed::BuiltinResource) -> Hooks {
             undeletable: |name| {
                 IMMORTAL_NAMESPACES.contains(&name).then_some("this namespace may not be deleted")
             },
-            already_deleting: Some(
-                "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.",
-            ),
             ..Hooks::default()
         },
         "CustomResourceDefinition" => Hooks {
@@ -186,7 +208,7 @@ fn hooks(described: &typed::BuiltinResource) -> Hooks {
                 None => crd::warnings_on_create(new),
                 Some(old) => crd::warnings_on_update(new, old),
             },
-            mark_deletion: Some(super::definition::mark_deletion),
+            mark_deletion: Some(|definition, now, _| super::definition::mark_deletion(definition, now)),
             ..Hooks::default()
         },
         _ => Hooks::default(),
@@ -208,7 +230,8 @@ fn check_definition(subresource: &str, new: &Value, old: Option<&Value>) -> Vec<
     }
 }
 
-fn mark_namespace(namespace: &mut Value, now: &str) {
+fn mark_namespace(namespace: &mut Value, now: &str, options: &DeleteOptions) {
+    propagation::record_on_namespace(namespace, options);
     metadata_mut(namespace).insert("deletionTimestamp", now);
     if let Value::Object(members) = namespace {
         let status = members.get_or_insert_with("status", || Value::Object(Map::new()));

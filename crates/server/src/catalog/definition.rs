@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use meta::{Text, Value};
-use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
+use registry::{Cache, FieldPathSpec, FieldPaths};
 use schema::apply::{ReplicasPath, ResetFields, TypeRef};
 use schema::compile::Compiler;
 use schema::ownership;
@@ -16,7 +16,9 @@ use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
 use super::openapi::pieces::Pieces;
 use super::resource::{Habits, Names, Published, Resource, Source, Subresource};
 use super::{columns, version};
+use crate::Server;
 use crate::conditions::{self, Condition};
+use crate::conversion::{Converter, Views};
 use crate::verbs::write::{is_deleting, metadata_mut, metadata_text};
 
 /// The verbs of every custom resource, in the order of the reference.
@@ -51,14 +53,16 @@ pub fn is_established(definition: &Value) -> bool {
 }
 
 /// The resources that a definition brings: one for each served version; none before it is established.
-pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Value) -> Vec<Resource> {
+pub(crate) fn resources(server: &Server, definitions: &Arc<Cache>, definition: &Value) -> Vec<Resource> {
     if !is_established(definition) {
         return Vec::new();
     }
+    let registry = &server.registry;
     let compiled = compile(definition);
     let versions: Arc<[VersionOwnership]> = compiled.iter().map(Compiled::ownership).collect();
     let schemas = compiled.iter().map(|version| (version.api_version.clone(), version.schema.clone()));
-    let schemas: Arc<[_]> = schemas.collect();
+    let kind = text(definition, &["status", "acceptedNames", "kind"]).into();
+    let converter = Arc::new(Converter::of(definition, kind, schemas.collect(), &server.conversion));
     let replicas: Arc<[ReplicasPath]> = compiled.iter().map(Compiled::replicas).collect();
     let cache = registry.cache(
         text(definition, &["spec", "group"]),
@@ -71,11 +75,12 @@ pub fn resources(registry: &Registry, definitions: &Arc<Cache>, definition: &Val
         && meta::Meta::of(definition).generation() == 1
         && !compiled.iter().any(Compiled::drops_defaults);
     let served = compiled.iter().filter(|version| flag(version.written, "served"));
-    let describe = |version| {
+    let describe = |version: &Compiled<'_>| {
         let reads = if unchanged {
             Reads::AsStored
         } else {
-            Reads::Shaped { description: next_description(), schemas: schemas.clone() }
+            let (api_version, since) = (version.api_version.clone(), registry.applied());
+            Reads::Converted(Arc::new(Views::new(next_description(), api_version, converter.clone(), since)))
         };
         describe(definitions, definition, version, &kin, reads)
     };

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use meta::gvk::GroupKind;
 use meta::names;
-use meta::object::{Malformed, validate_object_meta, validate_object_meta_update};
+use meta::object::{
+    FINALIZER_DELETE_DEPENDENTS, FINALIZER_ORPHAN_DEPENDENTS, Malformed, validate_object_meta,
+    validate_object_meta_update,
+};
 use meta::status::{Cause, Status, cause};
 use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
 use registry::Object;
@@ -20,7 +23,8 @@ use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::Resource;
-use crate::verbs::options::WriteOptions;
+use crate::conversion::{ConversionError, Conversions, Views};
+use crate::verbs::options::{DeleteOptions, WriteOptions};
 use crate::verbs::write::{metadata_mut, set_or_remove};
 use crate::verbs::{Call, NamedKind, unusable_patch};
 
@@ -50,13 +54,11 @@ pub struct Hooks {
     /// What to tell about an object that is accepted.
     pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
     /// A deletion only marks the object, in this way; a loop of ours removes it.
-    pub mark_deletion: Option<fn(&mut Value, &str)>,
+    pub mark_deletion: Option<fn(&mut Value, &str, &DeleteOptions)>,
     /// Whether nothing of the kind's own keeps a deleted object.
     pub may_go: fn(&Value) -> bool,
     /// Names that cannot be deleted, and why.
     pub undeletable: fn(&str) -> Option<&'static str>,
-    /// What is said to a second deletion while the first is under way.
-    pub already_deleting: Option<&'static str>,
     /// Objects are stored in another form than they are served in.
     pub storage: Option<StorageForm>,
 }
@@ -85,7 +87,6 @@ impl Default for Hooks {
             mark_deletion: None,
             may_go: |_| true,
             undeletable: |_| None,
-            already_deleting: None,
             storage: None,
         }
     }
@@ -108,9 +109,8 @@ pub struct CustomForm {
 pub enum Reads {
     /// Every object was shaped by this very schema when it was written.
     AsStored,
-    /// Objects may have been written under another version or an older definition: what is stored is shaped
-    /// by the schema of the version it is stored in, then by the one it is shown in.
-    Shaped { description: u64, schemas: Arc<[(String, Option<Arc<schema::Schema>>)]> },
+    /// Objects may have been written under another version or an older definition.
+    Converted(Arc<Views>),
 }
 
 /// What ownership of fields needs to know, for the main resource and its status.
@@ -136,6 +136,8 @@ pub struct VersionOwnership {
 struct Endpoint<'a> {
     ownership: &'a Ownership,
     status: bool,
+    /// Where objects in other versions come from; `None`: they differ in the name of the version only.
+    conversions: Option<&'a Conversions>,
 }
 
 impl Endpoint<'_> {
@@ -165,6 +167,11 @@ impl Versions for Endpoint<'_> {
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConvertError> {
         self.type_of(api_version).ok_or(ConvertError::UnknownVersion)?;
+        if let Some(conversions) = self.conversions
+            && meta::object::api_version(object) != api_version
+        {
+            return conversions.get(object, api_version);
+        }
         let mut converted = object.clone();
         if let Value::Object(members) = &mut converted {
             members.insert("apiVersion", api_version);
@@ -194,30 +201,98 @@ impl Form {
         }
     }
 
-    /// A stored object as this kind shows it.
-    pub fn show(&self, object: &Arc<Object>) -> Arc<Object> {
+    /// How objects of the kind get from version to version.
+    pub fn views(&self) -> Option<&Arc<Views>> {
         match self {
-            Form::Custom(CustomForm { reads: Reads::Shaped { description, schemas }, ownership, .. }) => {
-                object.view(*description, |object| shape_stored(object, schemas, &ownership.api_version))
-            }
-            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => object
-                .view(BUILTIN_VIEW, |object| {
+            Form::Custom(CustomForm { reads: Reads::Converted(views), .. }) => Some(views),
+            _ => None,
+        }
+    }
+
+    /// The same where somebody outside may have to be asked.
+    pub fn asking_views(&self) -> Option<&Arc<Views>> {
+        self.views().filter(|views| views.converter().asks())
+    }
+
+    /// A stored object as this kind shows it; `None` when it has to be converted by somebody outside.
+    pub fn at_hand(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
+        match self {
+            Form::Custom(CustomForm { reads: Reads::Converted(views), .. }) => views.at_hand(object),
+            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => {
+                Some(object.view(BUILTIN_VIEW, |object| {
                     let mut value = json::parse(object.bytes()).ok()?.value;
                     (form.from)(&mut value);
                     if let Value::Object(members) = &mut value {
                         members.insert("apiVersion", ownership.api_version.as_str());
                     }
                     object.with_text(&registry::codec::encode(&value))
-                }),
-            _ => object.clone(),
+                }))
+            }
+            _ => Some(object.clone()),
         }
     }
 
-    /// Turns an object into the form it is stored in.
-    pub fn to_storage(&self, object: &mut Value) {
-        if let Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, .. }) = self {
-            (form.to)(object);
+    /// A stored object as this kind shows it.
+    pub async fn show(&self, object: &Arc<Object>) -> Result<Arc<Object>, ConversionError> {
+        match (self.at_hand(object), self.views()) {
+            (Some(shown), _) => Ok(shown),
+            (None, None) => Ok(object.clone()),
+            (None, Some(views)) => {
+                let shown = Box::pin(views.show_all(std::slice::from_ref(object))).await?;
+                Ok(shown.into_iter().next().unwrap_or_else(|| object.clone()))
+            }
         }
+    }
+
+    /// Many stored objects as this kind shows them.
+    pub async fn show_all(&self, objects: &mut [Arc<Object>]) -> Result<(), ConversionError> {
+        let mut missing = Vec::new();
+        for (index, object) in objects.iter_mut().enumerate() {
+            match self.at_hand(object) {
+                Some(shown) => *object = shown,
+                None => missing.push(index),
+            }
+        }
+        if let Some(views) = self.views().filter(|_| !missing.is_empty()) {
+            let stored: Vec<_> = missing.iter().map(|index| objects[*index].clone()).collect();
+            let shown = Box::pin(views.show_all(&stored)).await?;
+            missing.into_iter().zip(shown).for_each(|(index, shown)| objects[index] = shown);
+        }
+        Ok(())
+    }
+
+    /// Turns an object into the form it is stored in.
+    pub async fn to_storage(&self, object: Value, storage_version: &str) -> Result<Value, ConversionError> {
+        match self {
+            Form::Builtin(form) => {
+                let mut object = object;
+                if let Some(storage) = form.hooks.storage {
+                    (storage.to)(&mut object);
+                }
+                Ok(object)
+            }
+            Form::Custom(form) => match &form.reads {
+                Reads::Converted(views) if form.ownership.api_version != storage_version => {
+                    let mut object = object;
+                    metadata_mut(&mut object).remove("resourceVersion");
+                    views.converter().convert(object, storage_version).await
+                }
+                _ => Ok(object),
+            },
+        }
+    }
+
+    /// What would be read of an object that is not written after all.
+    pub async fn unstored(&self, mut object: Value, storage_version: &str) -> Result<Value, ConversionError> {
+        let Some(views) = self.views().filter(|_| self.ownership().api_version != storage_version) else {
+            self.default(&mut object);
+            return Ok(object);
+        };
+        let version = object.at(&["metadata", "resourceVersion"]).cloned();
+        let stored = self.to_storage(object, storage_version).await?;
+        let mut shown = views.show_unstored(stored).await?;
+        set_or_remove(metadata_mut(&mut shown), "resourceVersion", version);
+        Ok(shown)
     }
 
     /// Merges a strategic patch, which only built-in kinds understand.
@@ -258,9 +333,18 @@ impl Form {
     }
 
     /// Records who owns the fields of a new or changed object.
-    pub fn own(&self, call: &Call, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
+    pub async fn own(&self, call: &Call, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
         let subresource = call.target().subresource.as_str();
-        self.own_as(&call.manager(options), subresource, live, new, call.server.env.now());
+        let (manager, now) = (call.manager(options), call.server.env.now());
+        let Some(views) = self.asking_views() else {
+            return self.own_as(&manager, subresource, live, new, now);
+        };
+        let owned = call.conversions.complete(Some(views.converter()), || {
+            let mut attempt = new.clone();
+            self.track(&manager, subresource, live, &mut attempt, now, Some(&call.conversions));
+            attempt
+        });
+        *new = owned.await;
     }
 
     /// The same for a writer that is no request.
@@ -272,9 +356,21 @@ impl Form {
         new: &mut Value,
         now: Timestamp,
     ) {
+        self.track(manager, subresource, live, new, now, None);
+    }
+
+    fn track(
+        &self,
+        manager: &str,
+        subresource: &str,
+        live: Option<&Value>,
+        new: &mut Value,
+        now: Timestamp,
+        conversions: Option<&Conversions>,
+    ) {
         let ownership = self.ownership();
         let info = ManagerInfo { manager, api_version: &ownership.api_version, subresource, now };
-        let endpoint = Endpoint { ownership, status: subresource == "status" };
+        let endpoint = Endpoint { ownership, status: subresource == "status", conversions };
         // Without owners rather than without the write, as in the reference.
         let _ = track_update(live, new, &info, &endpoint);
     }
@@ -299,10 +395,31 @@ impl Form {
             kind: &call.resource.names.kind,
             force: options.force == Some(true),
         };
-        let endpoint = Endpoint { ownership, status: subresource == "status" };
+        let conversions = self.asking_views().map(|_| &call.conversions);
+        let endpoint = Endpoint { ownership, status: subresource == "status", conversions };
         let mut object = apply(live, configuration, &request, &endpoint).map_err(apply_status)?;
         self.default(&mut object);
         Ok(object)
+    }
+
+    /// What becomes of an applied object when it is written: it was validated as it stood, with nulls and empty
+    /// lists that no stored object of its kind has.
+    pub fn settle(&self, object: &mut Value) {
+        let Form::Custom(form) = self else { return };
+        let metadata = metadata_mut(object);
+        for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
+            let empty = match metadata.get(field) {
+                Some(Value::Object(members)) => members.is_empty(),
+                Some(Value::Array(items)) => items.is_empty(),
+                _ => false,
+            };
+            if empty {
+                metadata.remove(field);
+            }
+        }
+        if let Some(schema) = form.schema.as_ref().filter(|_| !form.preserve_unknown && has_null(object)) {
+            schema.prune(object, None);
+        }
     }
 
     /// Fills in what the kind fills in.
@@ -368,7 +485,7 @@ impl Form {
                 let errors = if let Some(check) = form.hooks.check {
                     check("", object, None)
                 } else {
-                    let mut errors = validate_object_meta(metadata, rule, typed::name_rule(form.kind), &path);
+                    let mut errors = typed::validate_metadata(form.kind, "", object, None);
                     errors.extend(typed::validate(form.kind, "", object, None));
                     errors
                 };
@@ -401,7 +518,7 @@ impl Form {
                 errors.extend(check(subresource, new, Some(old)));
             }
             Form::Builtin(form) => {
-                errors.extend(validate_object_meta_update(metadata, before, &path));
+                errors.extend(typed::validate_metadata(form.kind, subresource, new, Some(old)));
                 errors.extend(typed::validate(form.kind, subresource, new, Some(old)));
             }
             Form::Custom(form) => {
@@ -420,14 +537,15 @@ impl Form {
     pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         match self {
             Form::Builtin(form) => (form.hooks.warnings)(new, old),
-            Form::Custom(_) => Vec::new(),
+            Form::Custom(_) => warn_of_finalizers(new, old),
         }
     }
 
-    /// The kind that an Invalid names: a wrong one in a body is shown as it is.
+    /// The kind that an Invalid names: a wrong one in a body is shown as it is. Both groups of events have one
+    /// kind inside the reference.
     pub fn invalid_kind(&self, call: &Call, object: &Value) -> GroupKind {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or(&call.resource.names.kind);
-        GroupKind::new(call.resource.group.clone(), kind)
+        GroupKind::new(call.resource.internal_group(), kind)
     }
 
     pub fn may_go(&self, object: &Value) -> bool {
@@ -442,11 +560,11 @@ impl Form {
         matches!(self, Form::Builtin(form) if form.hooks.mark_deletion.is_some())
     }
 
-    pub fn mark_deletion(&self, object: &mut Value, now: &str) {
+    pub fn mark_deletion(&self, object: &mut Value, now: &str, options: &DeleteOptions) {
         if let Form::Builtin(form) = self
             && let Some(mark) = form.hooks.mark_deletion
         {
-            mark(object, now);
+            mark(object, now, options);
         }
     }
 
@@ -456,16 +574,6 @@ impl Form {
         match (form.hooks.undeletable)(object.name()) {
             Some(why) => Err(Status::forbidden(&call.resource.group_resource(), object.name(), why)),
             None => Ok(()),
-        }
-    }
-
-    /// What a second deletion is told.
-    pub fn already_deleting(&self, call: &Call) -> Result<(), Status> {
-        match self {
-            Form::Builtin(BuiltinForm { hooks: Hooks { already_deleting: Some(why), .. }, .. }) => {
-                Err(Status::conflict(&call.resource.group_resource(), &call.target().name, why))
-            }
-            _ => Ok(()),
         }
     }
 }
@@ -486,6 +594,40 @@ pub fn apply_status(error: ApplyError) -> Status {
     }
 }
 
+/// Whether there is a null anywhere but among the owners of fields, which have none.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(members) => {
+            members.iter().any(|(key, value)| key != "managedFields" && has_null(value))
+        }
+        _ => false,
+    }
+}
+
+/// A new finalizer of a custom resource should say whose it is.
+///
+/// Upstream: apiextensions-apiserver/pkg/registry/customresource/strategy.go, v1.36.
+fn warn_of_finalizers(new: &Value, old: Option<&Value>) -> Vec<String> {
+    let old = old.map(Meta::of);
+    let known = |name: &str| {
+        name.contains('/')
+            || matches!(name, "kubernetes" | FINALIZER_ORPHAN_DEPENDENTS | FINALIZER_DELETE_DEPENDENTS)
+            || old.is_some_and(|old| old.has_finalizer(name))
+    };
+    let mut added: Vec<&str> = Meta::of(new).finalizers().filter(|name| !known(name)).collect();
+    added.sort_unstable();
+    added.dedup();
+    let warn = |name: &str| {
+        format!(
+            "metadata.finalizers: {}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers",
+            meta::go_fmt::quote(name)
+        )
+    };
+    added.into_iter().map(warn).collect()
+}
+
 /// The path of every object's metadata.
 fn metadata_path() -> FieldPath<'static> {
     FieldPath::ROOT.field("metadata")
@@ -503,7 +645,7 @@ impl BuiltinForm {
             return Ok(Vec::new()); // it is understood, and refused because of its version
         }
         if !own || named.version.version != resource.version {
-            return Err(self.foreign(resource, named));
+            return Err(self.foreign(resource, named, value));
         }
         if value.is_null() {
             *value = Value::Object(Map::new());
@@ -530,10 +672,13 @@ impl BuiltinForm {
         )
     }
 
-    /// Why a body of another kind cannot be taken for this one.
-    fn foreign(&self, resource: &Resource, named: &NamedKind) -> String {
+    /// Why a body of another kind cannot be taken for this one. It is read as what it says it is first.
+    fn foreign(&self, resource: &Resource, named: &NamedKind, value: &mut Value) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
-        if typed::kind(group, version, &named.kind).is_some() {
+        if let Some(kind) = typed::kind(group, version, &named.kind) {
+            if let Err(error) = typed::decode(kind, value) {
+                return error.to_string();
+            }
             let package = if resource.group.is_empty() {
                 "core"
             } else {
@@ -619,40 +764,12 @@ impl CustomForm {
         }
         match &self.reads {
             Reads::AsStored => None,
-            Reads::Shaped { schemas, .. } => {
+            Reads::Converted(views) => {
+                let schemas = &views.converter().schemas;
                 schemas.iter().find(|(version, _)| version == api_version)?.1.as_ref()
             }
         }
     }
-}
-
-/// What becomes of a stored object on the way to a reader; `None` when nothing does.
-fn shape_stored(
-    object: &Object,
-    schemas: &[(String, Option<Arc<schema::Schema>>)],
-    api_version: &str,
-) -> Option<Object> {
-    let stored = json::parse(object.bytes()).ok()?.value;
-    let mut shown = stored.clone();
-    let schema_of = |version: &str| schemas.iter().find(|(candidate, _)| candidate == version)?.1.as_ref();
-    // What is malformed in storage is dropped, so shaping does not fail.
-    if let Some(schema) = schema_of(object.api_version()) {
-        let _ = schema.shape(&mut shown, Malformed::Drop, None);
-        schema.default(&mut shown);
-    }
-    // Another version takes fields away, but its defaults are for what is written in it.
-    if object.api_version() != api_version
-        && let Some(schema) = schema_of(api_version)
-    {
-        let _ = schema.shape(&mut shown, Malformed::Drop, None);
-    }
-    if shown == stored {
-        return None;
-    }
-    if let Value::Object(members) = &mut shown {
-        members.insert("apiVersion", api_version);
-    }
-    object.with_text(&registry::codec::encode(&shown))
 }
 
 /// The metadata of the old object, with the owners that the new one records.

@@ -99,6 +99,11 @@ impl Catalog {
         })
     }
 
+    /// The names of the definitions that bring something.
+    pub fn definitions(&self) -> impl Iterator<Item = &Text> {
+        self.definitions.keys()
+    }
+
     /// The same catalog with a definition's resources in place of those it had before.
     #[must_use]
     pub fn with_definition(&self, name: &str, resources: Vec<Resource>) -> Self {

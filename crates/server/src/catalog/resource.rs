@@ -148,6 +148,8 @@ pub struct Habits {
     pub update_creates: bool,
     /// An update may leave the resource version out.
     pub unconditional_update: bool,
+    /// Nothing depends on its objects: their deletion says nothing about dependents.
+    pub never_owner: bool,
 }
 
 impl Resource {
@@ -169,7 +171,25 @@ impl Resource {
 
     /// The reference's errors about preconditions name the kind where others name the resource.
     pub fn kind_as_resource(&self) -> GroupResource {
-        GroupResource::new(self.group.clone(), self.names.kind.clone())
+        GroupResource::new(self.internal_group(), self.names.kind.clone())
+    }
+
+    /// The group of the kind inside the reference, which some errors name: both groups of events are one there.
+    pub fn internal_group(&self) -> Text {
+        if self.is_builtin() && self.names.kind == "Event" { Text::default() } else { self.group.clone() }
+    }
+
+    /// Where objects are in the reference's store, as some errors tell: its own kinds are kept by their names
+    /// alone, all others with their groups.
+    pub fn reference_key(&self, key: &str) -> String {
+        let by_group = !self.is_builtin()
+            || matches!(self.group.as_str(), "apiextensions.k8s.io" | "apiregistration.k8s.io");
+        let plural = &self.names.plural;
+        if by_group {
+            format!("/registry/{}/{plural}/{key}", self.group)
+        } else {
+            format!("/registry/{plural}/{key}")
+        }
     }
 
     pub fn allows(&self, verb: &str) -> bool {

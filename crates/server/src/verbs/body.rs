@@ -195,7 +195,7 @@ pub struct NamedKind {
 }
 
 /// The `apiVersion` and `kind` of a body, empty where it does not say.
-fn named_kind(value: &Value) -> Result<(Text, Text), String> {
+pub(super) fn named_kind(value: &Value) -> Result<(Text, Text), String> {
     let shape = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
     let go_type = |value: &Value| match value {
         Value::Bool(_) => "bool",
@@ -244,7 +244,7 @@ fn complete(resource: &Resource, named: (Text, Text), body: &[u8]) -> Result<Nam
     }
 }
 
-fn interpreting(why: &str) -> String {
+pub(super) fn interpreting(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 

@@ -2,11 +2,17 @@
 //!
 //! Upstream: apiserver/pkg/endpoints/handlers/create.go, apiserver/pkg/registry/rest/create.go, v1.36.
 
-use meta::Value;
+use std::sync::Arc;
+
 use meta::status::Status;
+use meta::{Text, Value};
+use registry::{Guard, NewObject, Object};
 
 use super::options::{WriteKind, WriteOptions};
-use super::write::{drop_double_owners, match_namespace, metadata_mut, metadata_text, resource_version};
+use super::write::{
+    Deduplication, drop_double_owners, drop_owners, match_namespace, metadata_mut, metadata_text,
+    resource_version,
+};
 use super::{Answer, Call, body, storage_status};
 use crate::catalog::resource::Source;
 use crate::env;
@@ -20,16 +26,17 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     body::format(call)?;
     let options = WriteOptions::parse(&call.info.query, WriteKind::Create)?;
     let object = body::object(call, options.field_validation)?;
-    create(call, object, &options, Owners::Record, output).await
+    create(call, object, &options, Origin::Create, output).await
 }
 
-/// Who owns the fields of the new object.
+/// What led to the creation of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owners {
-    /// Whoever makes this request.
-    Record,
-    /// An apply has written it down already.
-    Settled,
+pub(super) enum Origin {
+    Create,
+    /// An update of a missing object, by somebody who may not be allowed to create one.
+    Update,
+    /// The same for an apply, which has settled already who owns what.
+    Apply,
 }
 
 /// Creates an object that has been decoded. Also the end of an update or apply of a missing object.
@@ -37,31 +44,27 @@ pub(super) async fn create(
     call: &Call,
     mut object: Value,
     options: &WriteOptions,
-    owners: Owners,
+    origin: Origin,
     output: Output,
 ) -> Result<Answer, Status> {
     wipe_system_fields(&mut object);
     match_namespace(&mut object, call.namespace())?;
-    drop_double_owners(&mut object, call);
-    if owners == Owners::Record {
-        call.resource.form.own(call, None, &mut object, options);
+    let when = if origin == Origin::Apply { Deduplication::Patched } else { Deduplication::Body };
+    drop_double_owners(&mut object, call, when);
+    if origin != Origin::Apply {
+        call.resource.form.own(call, None, &mut object, options).await;
     }
     admit(call, &object).await?;
     if !is_generated(&object) {
-        return store(call, object, options, output).await;
+        return store(call, object, options, origin, output).await;
     }
     for _ in 1..GENERATED_NAME_TRIES {
-        match store(call, object.clone(), options, output.clone()).await {
+        match store(call, object.clone(), options, origin, output.clone()).await {
             Err(status) if status.reason == "AlreadyExists" => {}
             result => return result,
         }
     }
-    store(call, object, options, output).await.map_err(|status| match &*status.reason {
-        "AlreadyExists" => {
-            Status::generate_name_conflict(&call.resource.group_resource(), &name_in(&status), 1)
-        }
-        _ => status,
-    })
+    store(call, object, options, origin, output).await
 }
 
 /// Whether the server makes up the name.
@@ -69,15 +72,12 @@ fn is_generated(object: &Value) -> bool {
     metadata_text(object, "name").is_empty() && !metadata_text(object, "generateName").is_empty()
 }
 
-fn name_in(status: &Status) -> String {
-    status.details.as_ref().map(|details| details.name.clone()).unwrap_or_default()
-}
-
 /// One attempt, with a name of its own.
 async fn store(
     call: &Call,
     mut object: Value,
     options: &WriteOptions,
+    origin: Origin,
     output: Output,
 ) -> Result<Answer, Status> {
     let code = 201;
@@ -88,33 +88,89 @@ async fn store(
         let name = metadata_text(&object, "name");
         return Err(Status::invalid(&call.resource.form.invalid_kind(call, &object), name, &errors));
     }
-    call.resource.form.warnings(&object, None).into_iter().for_each(|warning| call.warnings.add(warning));
-    if resource_version(&object)? != 0 {
-        return Err(Status::unknown(500, "resourceVersion should not be set on objects to be created"));
+    if origin != Origin::Create {
+        call.server.may_also_create(call).await?;
     }
+    if origin == Origin::Apply {
+        call.resource.form.settle(&mut object);
+    }
+    call.resource.form.warnings(&object, None).into_iter().for_each(|warning| call.warnings.add(warning));
     let key = registry::join_key(call.namespace(), metadata_text(&object, "name"));
-    let taken = |object: &Value| {
-        Status::already_exists(&call.resource.group_resource(), metadata_text(object, "name"))
-    };
     if options.dry_run {
         if call.live_at(&key).await?.is_some() {
-            return Err(taken(&object));
+            return Err(taken(call, &key, &object).await);
         }
-        call.resource.form.default(&mut object);
-        return Ok(Answer::Value { code, value: object, output });
+        let value = call.unstored(object).await?;
+        return Ok(Answer::Value { code, value, output });
     }
-    let written = call.server.registry.create(&call.resource.cache, &key, call.encoded(&mut object)).await;
+    // A version that cannot be read is as good as none; it is not stored in either case.
+    if resource_version(&object).is_ok_and(|version| version != 0) {
+        return Err(Status::unknown(500, "resourceVersion should not be set on objects to be created"));
+    }
+    let mut object = call.stored_form(object).await?;
+    let mut written = commit(call, &key, &object).await?;
+    if let Err(registry::Error::TooLarge { .. }) = written
+        && origin != Origin::Apply
+        && drop_owners(&mut object)
+    {
+        written = commit(call, &key, &object).await?;
+    }
     match written {
         Ok(stored) => Ok(Answer::Object { code, object: stored, output }),
-        Err(registry::Error::AlreadyExists) => {
-            let mut status = taken(&object);
-            if call.live_at(&key).await?.is_some_and(|existing| existing.deleting) {
-                status.message = format!("object is being deleted: {}", status.message);
-            }
-            Err(status)
-        }
+        Err(registry::Error::AlreadyExists) => Err(taken(call, &key, &object).await),
         Err(error) => Err(storage_status(&error, call)),
     }
+}
+
+/// Stores a new object: a custom one only while its definition stays, in the same transaction. So nothing comes
+/// into being behind the back of who deletes the objects of a definition, on whichever replica.
+async fn commit(
+    call: &Call,
+    key: &str,
+    object: &Value,
+) -> Result<Result<Arc<Object>, registry::Error>, Status> {
+    let new: NewObject = call.encoded(object);
+    let (registry, cache) = (&call.server.registry, &call.resource.cache);
+    let Some(published) = &call.resource.published else {
+        return Ok(registry.create(cache, key, new).await);
+    };
+    let definitions = &published.definitions;
+    loop {
+        let definition = definitions.get(&published.name).filter(|found| found.uid() == published.uid);
+        let definition = definition.ok_or_else(super::not_found)?;
+        if definition.deleting {
+            return Err(terminating(call, metadata_text(object, "name")));
+        }
+        let guard = Guard { cache: definitions, object: &definition };
+        match registry.create_if(cache, key, new.clone(), Some(guard)).await {
+            Err(registry::Error::Overtaken) => {
+                // Mostly a change that does not matter here, and soon seen.
+                registry.fresh(definitions).await.map_err(|error| storage_status(&error, call))?;
+            }
+            done => return Ok(done),
+        }
+    }
+}
+
+fn terminating(call: &Call, name: &str) -> Status {
+    let why = "create not allowed while custom resource definition is terminating";
+    Status::forbidden(&call.resource.group_resource(), name, why)
+}
+
+/// What is said when the name is taken. Whoever gave a prefix is told that it did not help, even if the name
+/// was given too.
+async fn taken(call: &Call, key: &Text, object: &Value) -> Status {
+    let (resource, name) = (call.resource.group_resource(), metadata_text(object, "name"));
+    let mut status = if metadata_text(object, "generateName").is_empty() {
+        Status::already_exists(&resource, name)
+    } else {
+        Status::generate_name_conflict(&resource, name, 1)
+    };
+    let existing = call.live_at(key).await.ok().flatten();
+    if existing.is_some_and(|existing| existing.deleting) {
+        status.message = format!("object is being deleted: {}", status.message);
+    }
+    status
 }
 
 /// What a client may not set on a new object.
@@ -143,8 +199,7 @@ fn fill_system_fields(call: &Call, object: &mut Value) {
 async fn admit(call: &Call, object: &Value) -> Result<(), Status> {
     let name = metadata_text(object, "name");
     if let Source::Definition { terminating: true, .. } = call.resource.source {
-        let why = "create not allowed while custom resource definition is terminating";
-        return Err(Status::forbidden(&call.resource.group_resource(), name, why));
+        return Err(terminating(call, name));
     }
     if call.resource.namespaced {
         crate::namespaces::may_hold_new(call, call.namespace(), name).await?;

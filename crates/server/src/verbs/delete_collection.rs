@@ -7,7 +7,7 @@ use meta::status::Status;
 use super::delete::{self, Outcome};
 use super::options::ListOptions;
 use super::select::Selection;
-use super::{Answer, Call, list};
+use super::{Answer, Call, delete_options, list};
 
 /// Bound: deletions under way at once, so that they share a sync without flooding the store.
 const PARALLEL_DELETIONS: usize = 64;
@@ -15,7 +15,7 @@ const PARALLEL_DELETIONS: usize = 64;
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
     let options = ListOptions::parse(&call.info.query)?;
-    let delete_options = delete::options(call)?;
+    let delete_options = delete_options::read(call)?;
     let selection = Selection::new(&call.resource, &options)?;
     let found = list::read(call, &options, &selection).await?;
     for chunk in found.objects.chunks(PARALLEL_DELETIONS) {

@@ -23,7 +23,10 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         0 => {
             registry.fresh(cache).await.map_err(|error| storage_status(&error, call))?;
         }
-        version => call.wait_for(Revision(version)).await?,
+        version => {
+            registry.any_state(cache).await.map_err(|error| storage_status(&error, call))?;
+            call.wait_for(Revision(version)).await?;
+        }
     }
     let object = cache.get(&call.key()).ok_or_else(|| call.not_found())?;
     Ok(Answer::Object { code: 200, object, output })

@@ -12,7 +12,7 @@ use store::Revision;
 use super::get::read_version;
 use super::options::ListOptions;
 use super::select::Selection;
-use super::{Answer, Call, storage_status};
+use super::{Answer, Call, converted, storage_status};
 use crate::negotiate;
 
 /// A list that has been read.
@@ -85,11 +85,22 @@ pub(super) async fn read(
     let matches = |entry: &registry::Entry| selection.selects_entry(entry);
     let filter: Option<&(dyn Fn(&registry::Entry) -> bool + Sync)> =
         if selection.is_everything() { None } else { Some(&matches) };
-    let page = call.server.registry.page(&call.resource.cache, &request, filter).await;
-    let page = page.map_err(|error| match error {
+    let failed = |error| match error {
         registry::Error::Expired { .. } => expired(options),
         other => storage_status(&other, call),
-    })?;
+    };
+    if let Some(views) = call.resource.form.asking_views() {
+        let state = call.server.registry.state(&call.resource.cache, request.at).await.map_err(failed)?;
+        let page = Box::pin(converted::page(call, views, state, selection, &request)).await;
+        return page.map(answer).map_err(|error| converted::unready(call, views, &error, options));
+    }
+    let page = call.server.registry.page(&call.resource.cache, &request, filter).await;
+    let page = page.map_err(failed)?;
+    if let Some(views) = call.resource.form.views()
+        && let Some(error) = views.stranded(&page.objects)
+    {
+        return Err(converted::unready(call, views, &error, options));
+    }
     Ok(answer(page))
 }
 

@@ -1,14 +1,17 @@
 //! The verbs, for every resource alike. They know descriptions and objects, and nothing of HTTP.
 
 mod body;
+mod converted;
 mod create;
 mod delete;
 mod delete_collection;
+mod delete_options;
 mod get;
 mod list;
 pub mod options;
 mod patch;
 mod patched_text;
+pub mod propagation;
 mod scale;
 mod select;
 pub mod table;
@@ -28,6 +31,7 @@ use registry::Object;
 use crate::Server;
 use crate::catalog::Resource;
 use crate::catalog::form::{CustomForm, Form};
+use crate::conversion::Conversions;
 use crate::negotiate::{Headers, Media, Output, Shown};
 use crate::request::{Method, RequestInfo, ResourceInfo};
 
@@ -49,6 +53,7 @@ pub struct Call {
     pub headers: Headers,
     pub body: Bytes,
     pub warnings: Warnings,
+    pub conversions: Conversions,
 }
 
 /// What the client should be told besides the answer; kept outside of it, since failures carry warnings too.
@@ -112,11 +117,19 @@ impl Answer {
 pub async fn run(call: Call) -> Result<Answer, Status> {
     let resource = call.resource.clone();
     let form = &resource.form;
+    let (server, writes) = (call.server.clone(), matches!(call.info.verb, "create" | "update" | "patch"));
     let mut answer = dispatch(call).await?;
+    if writes {
+        server.settled.wait_after_write(&resource.cache).await;
+    }
     check_reduction(&answer, &resource)?;
     match &mut answer {
-        Answer::Object { object, .. } => *object = form.show(object),
-        Answer::List { list, .. } => list.objects.iter_mut().for_each(|object| *object = form.show(object)),
+        Answer::Object { object, .. } => {
+            *object = form.show(object).await.map_err(|error| error.status())?;
+        }
+        Answer::List { list, .. } => {
+            form.show_all(&mut list.objects).await.map_err(|error| error.status())?;
+        }
         Answer::Value { .. } | Answer::Status { .. } | Answer::Watch(_) => {}
     }
     Ok(answer)
@@ -290,16 +303,37 @@ pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
     let resource = call.resource.group_resource();
     match error {
         registry::Error::AlreadyExists => Status::already_exists(&resource, call.name()),
-        registry::Error::Conflict(Some(_)) => Status::modified(&resource, call.name()),
+        registry::Error::Conflict(Some(_)) | registry::Error::Overtaken => {
+            Status::modified(&resource, call.name())
+        }
         registry::Error::Conflict(None) => call.not_found(),
         registry::Error::Expired { .. } => {
             Status::resource_expired("The resourceVersion for the provided list is too old.")
         }
         registry::Error::Future { current } => too_large_version(*current, *current),
         registry::Error::TooLarge { .. } => Status::unknown(500, "etcdserver: request is too large"),
+        registry::Error::Behind => outage_status(&store::Outage::TimedOut),
         registry::Error::Unreadable | registry::Error::Gone | registry::Error::Store(_) => {
             tracing::error!(error = error as &dyn std::error::Error, path = call.info.path, "storage failed");
-            Status::internal_error("the storage failed; the server's log says why")
+            match error {
+                registry::Error::Store(error) => error.outage().as_ref().map(outage_status),
+                _ => None,
+            }
+            .unwrap_or_else(|| Status::internal_error("the storage failed; the server's log says why"))
+        }
+    }
+}
+
+/// What an outage of etcd means to a client: its own words where it has any, as in the reference.
+fn outage_status(outage: &store::Outage) -> Status {
+    match outage {
+        store::Outage::Said(words) => Status::unknown(500, words.clone()),
+        store::Outage::TimedOut => Status::timeout(
+            "request did not complete within requested timeout - context deadline exceeded",
+            0,
+        ),
+        store::Outage::Unreachable => {
+            Status::unknown(500, "rpc error: code = Unavailable desc = etcd cannot be reached")
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Upstream: apimachinery/pkg/apis/meta/{v1,internalversion}/validation, v1.36.
 
 use meta::gvk::GroupKind;
+use meta::object::validate_field_manager;
 use meta::selector::{field::FieldSelector, label::LabelSelector};
 use meta::status::Status;
 use meta::{FieldError, FieldPath, Text, Value, go_fmt};
@@ -37,8 +38,6 @@ pub enum WriteKind {
     Apply,
 }
 
-const FIELD_MANAGER_MAX_BYTES: usize = 128;
-
 impl WriteOptions {
     pub fn parse(query: &Query, kind: WriteKind) -> Result<Self, Status> {
         let force = match query.get("force") {
@@ -61,7 +60,7 @@ impl WriteOptions {
             )),
             _ => {}
         }
-        check_field_manager(&field_manager, &mut errors);
+        errors.extend(validate_field_manager(&field_manager, &FieldPath::ROOT.field("fieldManager")));
         check_dry_run(&dry_run, &mut errors);
         let allowed = ["", "Ignore", "Strict", "Warn"];
         if !allowed.contains(&field_validation) {
@@ -88,20 +87,6 @@ fn refuse_if_any(options: &str, errors: &[FieldError]) -> Result<(), Status> {
         return Ok(());
     }
     Err(Status::invalid(&GroupKind::new("meta.k8s.io", options), "", errors))
-}
-
-fn check_field_manager(manager: &str, errors: &mut Vec<FieldError>) {
-    let path = FieldPath::ROOT.field("fieldManager");
-    if manager.len() > FIELD_MANAGER_MAX_BYTES {
-        errors.push(FieldError::too_long(&path, Value::Null, FIELD_MANAGER_MAX_BYTES));
-    }
-    for (position, letter) in manager.char_indices() {
-        if letter.is_control() {
-            let shown = format!("U+{:04X}", u32::from(letter));
-            let detail = format!("invalid character {shown} (at position {position})");
-            errors.push(FieldError::invalid(&path, manager, detail));
-        }
-    }
 }
 
 fn check_dry_run(values: &[&str], errors: &mut Vec<FieldError>) {
@@ -240,11 +225,11 @@ pub struct DeleteOptions {
 }
 
 impl DeleteOptions {
-    /// From the query, when there is no body.
+    /// From the query, when there is no body. Preconditions stand there under names of their own; that one of
+    /// them is also the version a list is read at makes no difference to the reference.
     pub fn from_query(query: &Query) -> Result<Self, Status> {
-        let grace = query.get("gracePeriodSeconds").filter(|text| !text.is_empty());
         let mut value = meta::Map::new();
-        if let Some(text) = grace {
+        if let Some(text) = query.get("gracePeriodSeconds") {
             value.insert("gracePeriodSeconds", parse_int(text).map_err(Status::bad_request)?);
         }
         if let Some(text) = query.get("orphanDependents") {
@@ -256,6 +241,15 @@ impl DeleteOptions {
         let dry_run: Vec<Value> = query.all("dryRun").map(Value::from).collect();
         if !dry_run.is_empty() {
             value.insert("dryRun", dry_run);
+        }
+        let mut preconditions = meta::Map::new();
+        for key in ["uid", "resourceVersion"] {
+            if let Some(text) = query.get(key).filter(|text| !text.is_empty()) {
+                preconditions.insert(key, text);
+            }
+        }
+        if !preconditions.is_empty() {
+            value.insert("preconditions", preconditions);
         }
         DeleteOptions::from_value(&Value::Object(value))
     }
@@ -301,18 +295,9 @@ impl DeleteOptions {
             propagation,
         })
     }
-
-    /// What the client wants done with dependents, whichever way it said so.
-    pub fn wanted_propagation(&self) -> Option<Propagation> {
-        self.propagation.or(match self.orphan_dependents {
-            Some(true) => Some(Propagation::Orphan),
-            Some(false) => Some(Propagation::Background),
-            None => None,
-        })
-    }
 }
 
-/// A boolean of a query: only these two are false.
+/// A boolean of a query: only these two are false, and even nothing is true.
 pub fn parse_bool(text: &str) -> bool {
     text != "0" && !text.eq_ignore_ascii_case("false")
 }
@@ -379,7 +364,7 @@ mod tests {
         let query = Query::parse("gracePeriodSeconds=5&propagationPolicy=Orphan&dryRun=All");
         let options = DeleteOptions::from_query(&query).unwrap();
         assert_eq!(options.grace_period_seconds, Some(5));
-        assert_eq!(options.wanted_propagation(), Some(Propagation::Orphan));
+        assert_eq!(options.propagation, Some(Propagation::Orphan));
         assert!(options.dry_run);
     }
 }

@@ -52,7 +52,7 @@ async fn read(call: &Call, scaled: &Scaled<'_>) -> Result<Answer, Status> {
     let Answer::Object { code, object, output } = get::run(call).await? else {
         return Err(Status::internal_error("an object was read as something else"));
     };
-    let object = call.tree(&object)?;
+    let object = call.tree(&object).await?;
     let Scale { value, found } = scaled.scale_of(&object).map_err(|why| Status::unknown(500, why))?;
     if !found {
         let path = meta::go_fmt::quote(&scaled.paths.spec_replicas);
@@ -74,7 +74,7 @@ async fn replace(call: &Call, scaled: &Scaled<'_>) -> Result<Answer, Status> {
             Ok(wanted)
         })
     });
-    scaled.show(call, answer.await?)
+    scaled.show(call, answer.await?).await
 }
 
 async fn patch(call: &Call, scaled: &Scaled<'_>) -> Result<Answer, Status> {
@@ -92,7 +92,7 @@ async fn patch(call: &Call, scaled: &Scaled<'_>) -> Result<Answer, Status> {
             Ok(scale)
         })
     });
-    scaled.show(call, answer.await?)
+    scaled.show(call, answer.await?).await
 }
 
 /// The Scale of an object, and whether the object says how many replicas it wants.
@@ -164,9 +164,9 @@ impl Scaled<'_> {
     }
 
     /// The Scale of the object that was written.
-    fn show(&self, call: &Call, answer: Answer) -> Result<Answer, Status> {
+    async fn show(&self, call: &Call, answer: Answer) -> Result<Answer, Status> {
         let (code, object, output) = match answer {
-            Answer::Object { code, object, output } => (code, call.tree(&object)?, output),
+            Answer::Object { code, object, output } => (code, call.tree(&object).await?, output),
             Answer::Value { code, value, output } => (code, value, output),
             other => return Ok(other),
         };

@@ -9,7 +9,6 @@ use registry::{Entry, FieldPathSpec, Object, label_bits};
 use super::Call;
 use super::options::ListOptions;
 use crate::catalog::Resource;
-use crate::catalog::form::{CustomForm, Form, Reads};
 
 /// Which objects of a resource a request is about.
 pub(super) struct Selection {
@@ -17,9 +16,11 @@ pub(super) struct Selection {
     /// What every matching object's label summary must contain.
     label_bits: u64,
     fields: Vec<FieldCondition>,
-    /// Who shows objects otherwise than they are stored, where fields are selected by: what counts is what
+    /// Who shows objects otherwise than they are stored, where that can make a difference: what counts is what
     /// clients see, with defaults that came after the object was written.
     shown_by: Option<Arc<Resource>>,
+    /// Objects must be converted by somebody outside before they can be selected.
+    asks: bool,
 }
 
 struct FieldCondition {
@@ -51,13 +52,29 @@ impl Selection {
             }
         };
         let by_field = |condition: &FieldCondition| matches!(condition.source, FieldSource::Field(_));
-        let shown_by = match &resource.form {
-            Form::Custom(CustomForm { reads: Reads::Shaped { .. }, .. }) if fields.iter().any(by_field) => {
-                Some(resource.clone())
-            }
-            _ => None,
-        };
-        Ok(Selection { labels, label_bits, fields, shown_by })
+        // A webhook may change labels too.
+        let asks =
+            resource.form.asking_views().is_some() && (labels.is_some() || fields.iter().any(by_field));
+        let shaped = resource.form.views().is_some() && fields.iter().any(by_field);
+        let shown_by = (asks || shaped).then(|| resource.clone());
+        Ok(Selection { labels, label_bits, fields, shown_by, asks })
+    }
+
+    /// Whether objects must be shown before they can be selected, and showing them may mean asking somebody.
+    pub(super) fn asks(&self) -> bool {
+        self.asks
+    }
+
+    /// Whether an object's name and namespace are selected: no conversion changes those.
+    pub(super) fn selects_name(&self, object: &Object) -> bool {
+        let by_name = |condition: &&FieldCondition| !matches!(condition.source, FieldSource::Field(_));
+        self.fields.iter().filter(by_name).all(|condition| condition.holds(object))
+    }
+
+    /// Whether an object is selected that is as clients see it.
+    pub(super) fn selects_shown(&self, shown: &Object) -> bool {
+        self.labels.as_ref().is_none_or(|labels| labels.matches(|key| shown.label(key)))
+            && self.fields_hold(shown)
     }
 
     /// What a list or watch selects: by its options, and by the one name that an old-style path gives.
@@ -100,8 +117,10 @@ impl Selection {
 
     pub(super) fn selects(&self, object: &Arc<Object>) -> bool {
         self.labels.as_ref().is_none_or(|labels| labels.matches(|key| object.label(key)))
-            && match &self.shown_by {
-                Some(resource) => self.fields_hold(&resource.form.show(object)),
+            && match self.shown_by.as_ref().map(|resource| resource.form.at_hand(object)) {
+                Some(Some(shown)) => self.fields_hold(&shown),
+                // What has to be converted first is asked about by `selects_shown`.
+                Some(None) => false,
                 None => self.fields_hold(object),
             }
     }

@@ -14,8 +14,8 @@ use registry::Object;
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{
-    drop_double_owners, has_finalizers, is_deleting, match_namespace, metadata_mut, metadata_text,
-    resource_version, set_or_remove,
+    Deduplication, drop_double_owners, drop_owners, has_finalizers, is_deleting, match_namespace,
+    metadata_mut, metadata_text, resource_version, set_or_remove,
 };
 use super::{Answer, Call, body, create, storage_status};
 use crate::negotiate::Output;
@@ -40,6 +40,7 @@ fn read(call: &Call, options: &WriteOptions) -> Result<Value, Status> {
     let mut object = body::object(call, options.field_validation)?;
     match_namespace(&mut object, call.namespace())?;
     match_name(&mut object, call.name())?;
+    drop_double_owners(&mut object, call, Deduplication::Body);
     Ok(object)
 }
 
@@ -79,9 +80,9 @@ impl Change<'_> {
         let mut live = call.live().await?;
         loop {
             let Some(current) = live else { return self.on_missing(&mut produce).await };
-            let tree = call.tree(&current)?;
-            self.check_uid(&tree)?;
-            let new = produce(Some(&tree))?;
+            let tree = call.tree(&current).await?;
+            self.check_uid(metadata_text(&tree, "uid"))?;
+            let new = call.with_conversions(|| produce(Some(&tree))).await?;
             match self.write(&current, &tree, new).await? {
                 Outcome::Done(answer) => return Ok(answer),
                 Outcome::Lost(newer) => live = newer,
@@ -98,8 +99,8 @@ impl Change<'_> {
         if !creates || !call.subresource().is_empty() {
             return Err(call.not_found());
         }
-        call.server.may_also_create(call).await?;
-        let mut object = produce(None)?;
+        self.check_uid("")?;
+        let mut object = call.with_conversions(|| produce(None)).await?;
         let uid = metadata_text(&object, "uid");
         if self.applies && !uid.is_empty() {
             let why = format!(
@@ -107,20 +108,20 @@ impl Change<'_> {
             );
             return Err(Status::conflict(&call.resource.group_resource(), call.name(), why));
         }
+        resource_version(&object)?;
         metadata_mut(&mut object).remove("resourceVersion");
-        let owners = if self.applies { create::Owners::Settled } else { create::Owners::Record };
-        create::create(call, object, self.options, owners, self.output.clone()).await
+        let origin = if self.applies { create::Origin::Apply } else { create::Origin::Update };
+        create::create(call, object, self.options, origin, self.output.clone()).await
     }
 
-    fn check_uid(&self, live: &Value) -> Result<(), Status> {
-        let found = metadata_text(live, "uid");
+    /// The client may say which object it means; none is not it.
+    fn check_uid(&self, found: &str) -> Result<(), Status> {
         if self.expected_uid.is_empty() || self.expected_uid == found {
             return Ok(());
         }
-        let prefix = String::from_utf8_lossy(&self.call.resource.cache.prefix);
         let why = format!(
-            "StorageError: invalid object, Code: 4, Key: {prefix}{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {found}",
-            self.call.key(),
+            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {found}",
+            self.call.resource.reference_key(&self.call.key()),
             self.expected_uid
         );
         Err(Status::conflict(&self.call.resource.group_resource(), self.call.name(), why))
@@ -129,11 +130,11 @@ impl Change<'_> {
     async fn write(&self, current: &Arc<Object>, live: &Value, mut new: Value) -> Result<Outcome, Status> {
         let call = self.call;
         self.check_version(current, &new)?;
-        drop_double_owners(&mut new, call);
         let form = &call.resource.form;
         if !self.applies {
-            form.own(call, Some(live), &mut new, self.options);
+            form.own(call, Some(live), &mut new, self.options).await;
         }
+        drop_double_owners(&mut new, call, Deduplication::Patched);
         keep_system_fields(live, &mut new);
         form.prepare_update(call, &mut new, live);
         keep_identity(live, &mut new);
@@ -148,34 +149,70 @@ impl Change<'_> {
             return Err(Status::invalid(&kind, metadata_text(&new, "name"), &errors));
         }
         form.warnings(&new, Some(live)).into_iter().for_each(|warning| call.warnings.add(warning));
+        if self.applies {
+            form.settle(&mut new);
+        }
         schema::apply::restore_times_if_unchanged(live, &mut new);
+        let last = is_deleting(live) && !has_finalizers(&new) && form.may_go(&new);
+        if self.options.dry_run {
+            let value = call.unstored(new).await?;
+            return Ok(Outcome::Done(Answer::Value { code: 200, value, output: self.output.clone() }));
+        }
+        if last {
+            return self.remove(current, new).await;
+        }
         if *live == new && current.api_version() == call.resource.storage_api_version {
             return Ok(Outcome::Done(self.answer(current.clone())));
         }
-        if self.options.dry_run {
-            return Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }));
-        }
-        if is_deleting(&new) && !has_finalizers(&new) && form.may_go(&new) {
-            return self.remove(current, new).await;
-        }
-        let written = call
-            .server
-            .registry
-            .replace(&call.resource.cache, &call.key(), current.revision, call.encoded(&mut new))
-            .await;
-        match written {
+        let Some(stored) = self.stored_change(current, live, new).await? else {
+            return Ok(Outcome::Done(self.answer(current.clone())));
+        };
+        match self.replace(current, stored).await {
             Ok(object) => Ok(Outcome::Done(self.answer(object))),
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(&error, call)),
         }
     }
 
+    /// Writes the object, without its owners if it is too large with them; an apply insists on them.
+    async fn replace(&self, current: &Object, mut stored: Value) -> Result<Arc<Object>, registry::Error> {
+        let (call, key) = (self.call, self.call.key());
+        let (registry, cache) = (&call.server.registry, &call.resource.cache);
+        match registry.replace(cache, &key, current.revision, call.encoded(&stored)).await {
+            Err(registry::Error::TooLarge { .. }) if !self.applies && drop_owners(&mut stored) => {
+                registry.replace(cache, &key, current.revision, call.encoded(&stored)).await
+            }
+            written => written,
+        }
+    }
+
+    /// The new object as it is to be stored; `None` when that is no change. Where a webhook converts, the two are
+    /// compared as it would store them.
+    async fn stored_change(
+        &self,
+        current: &Object,
+        live: &Value,
+        new: Value,
+    ) -> Result<Option<Value>, Status> {
+        let call = self.call;
+        let asks = call.resource.form.asking_views().is_some();
+        if !asks || call.resource.api_version() == call.resource.storage_api_version {
+            return call.stored_form(new).await.map(Some);
+        }
+        let both = futures_util::future::try_join(call.stored_form(live.clone()), call.stored_form(new));
+        let (before, after) = Box::pin(both).await?;
+        let same = before == after && current.api_version() == call.resource.storage_api_version;
+        Ok((!same).then_some(after))
+    }
+
     /// An update that takes away the last reason to keep a deleted object removes it; the answer is the
-    /// object as it would have been written.
+    /// object as it would have been written, even if somebody else was faster.
     async fn remove(&self, current: &Arc<Object>, new: Value) -> Result<Outcome, Status> {
         let call = self.call;
         match call.server.registry.remove(&call.resource.cache, &call.key(), current).await {
-            Ok(_) => Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() })),
+            Ok(_) | Err(registry::Error::Conflict(None)) => {
+                Ok(Outcome::Done(Answer::Value { code: 200, value: new, output: self.output.clone() }))
+            }
             Err(registry::Error::Conflict(newer)) => Ok(Outcome::Lost(newer)),
             Err(error) => Err(storage_status(&error, call)),
         }
@@ -223,20 +260,15 @@ fn keep_system_fields(live: &Value, new: &mut Value) {
 fn keep_identity(live: &Value, new: &mut Value) {
     let old = |key: &str| live.at(&["metadata", key]).cloned();
     let metadata = metadata_mut(new);
+    metadata.remove("selfLink"); // is not stored
     if metadata.get("uid").and_then(Value::as_str).unwrap_or_default().is_empty() {
         set_or_remove(metadata, "uid", old("uid"));
     }
     if let Some(created) = old("creationTimestamp") {
         metadata.insert("creationTimestamp", created);
     }
-    match old("deletionTimestamp") {
-        Some(deleted) => {
-            metadata.insert("deletionTimestamp", deleted);
-        }
-        None => {
-            // Only a deletion sets it.
-            metadata.remove("deletionTimestamp");
-        }
+    if let Some(deleted) = old("deletionTimestamp") {
+        metadata.insert("deletionTimestamp", deleted);
     }
     if let Some(grace) = old("deletionGracePeriodSeconds")
         && !metadata.contains_key("deletionGracePeriodSeconds")

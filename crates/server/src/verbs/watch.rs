@@ -23,7 +23,7 @@ use super::get::read_version;
 use super::options::ListOptions;
 use super::select::Selection;
 use super::table::Include;
-use super::{Answer, Call, storage_status, table};
+use super::{Answer, Call, converted, storage_status, table};
 use crate::binary::{self, Messages};
 use crate::catalog::Resource;
 use crate::env::SharedEnv;
@@ -41,6 +41,9 @@ const MIN_TIMEOUT: Duration = Duration::from_mins(30);
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Room for what stands before an event whose encoding does not say where it ends.
 const FRAME_HEAD_BYTES: usize = 10;
+/// How long a watch waits for a webhook that fails, and how long between two attempts.
+const CONVERSION_PATIENCE: Duration = Duration::from_secs(30);
+const CONVERSION_PAUSE: Duration = Duration::from_secs(1);
 /// Marks the end of the initial state for clients that list by watching.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -49,6 +52,8 @@ pub struct WatchAnswer {
     watcher: Watcher,
     view: View,
     initial: std::vec::IntoIter<Arc<Object>>,
+    /// Changes that wait for objects to be converted.
+    pending: Option<Pending>,
     /// To be said when the initial state has been sent.
     end_of_initial: Option<Revision>,
     deadline: Instant,
@@ -67,6 +72,18 @@ pub struct WatchAnswer {
     _counted: InFlight,
 }
 
+/// Changes, and the work that brings their objects into the version of the watch.
+struct Pending {
+    events: Vec<Arc<Event>>,
+    work: Conversion,
+}
+
+/// Gives nothing when a webhook has failed for too long.
+type Conversion = Pin<Box<dyn Future<Output = Option<Vec<Converted>>> + Send>>;
+
+/// An object as it is stored, and as it is shown.
+type Converted = (Arc<Object>, Arc<Object>);
+
 /// How and which events are shown.
 struct View {
     resource: Arc<Resource>,
@@ -76,6 +93,8 @@ struct View {
     form: Arc<str>,
     framing: Framing,
     env: SharedEnv,
+    /// Objects of the changes at hand that a webhook has converted.
+    converted: Vec<Converted>,
 }
 
 /// How one event is told from the next.
@@ -93,7 +112,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let selection = Selection::for_call(call, &options)?;
     let version = read_version(&options.resource_version)?;
     let opened = open(call, start(&options, version), version).await?;
-    let form = output.form_name(&call.resource.api_version());
+    let form = form_name(&output, &call.resource);
     let view = View {
         resource: call.resource.clone(),
         namespace: call.namespace().into(),
@@ -102,13 +121,11 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         form,
         framing: Framing::Stream,
         env: call.server.env.clone(),
+        converted: Vec::new(),
     };
     let wants_initial = options.send_initial_events != Some(false);
     let (initial, state_revision) = match opened.state {
-        Some((objects, revision)) if wants_initial => {
-            let shown = objects.values().filter(|entry| view.shows_entry(entry));
-            (shown.map(|entry| entry.object.clone()).collect::<Vec<_>>(), Some(revision))
-        }
+        Some((objects, revision)) if wants_initial => (view.initial(call, &objects).await?, Some(revision)),
         Some((_, revision)) => (Vec::new(), Some(revision)),
         None => (Vec::new(), None),
     };
@@ -122,6 +139,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         began: opened.watcher.seen(),
         watcher: opened.watcher.in_lane(call.connection),
         initial: initial.into_iter(),
+        pending: None,
         end_of_initial,
         deadline,
         bookmarks: options.allow_bookmarks,
@@ -206,10 +224,19 @@ impl WatchAnswer {
         if let Some(chunk) = self.initial_chunk() {
             return Poll::Ready(Some(chunk));
         }
+        if let Some(poll) = self.poll_pending(cx) {
+            return poll;
+        }
         while let Poll::Ready(events) = self.watcher.poll_next(cx) {
             match events {
                 Ok(events) => {
-                    if let Some(chunk) = self.view.chunk(&events) {
+                    if let Some(work) = self.view.conversion(&events) {
+                        self.pending = Some(Pending { events, work });
+                        return self.poll_chunk(cx);
+                    }
+                    let chunk = self.view.chunk(&events);
+                    self.view.converted = Vec::new();
+                    if let Some(chunk) = chunk {
                         return Poll::Ready(Some(chunk));
                     }
                 }
@@ -262,6 +289,35 @@ impl WatchAnswer {
         self.timer.as_mut().poll(cx)
     }
 
+    /// What comes of changes that wait for their objects; `None` when none do (any more).
+    ///
+    /// While a webhook fails, the watch stands still, and after a while it ends without a word, as in the reference.
+    fn poll_pending(&mut self, cx: &mut Context<'_>) -> Option<Poll<Option<Bytes>>> {
+        let pending = self.pending.as_mut()?;
+        match pending.work.as_mut().poll(cx) {
+            Poll::Ready(Some(converted)) => {
+                let pending = self.pending.take()?;
+                self.view.converted = converted;
+                let chunk = self.view.chunk(&pending.events);
+                self.view.converted = Vec::new();
+                chunk.map(|chunk| Poll::Ready(Some(chunk)))
+            }
+            Poll::Ready(None) => {
+                self.ended = true;
+                Some(Poll::Ready(None))
+            }
+            Poll::Pending => {
+                while self.poll_ring(cx).is_ready() {
+                    // No bookmark: what waits has not been sent.
+                    if self.reset_timer().is_none() {
+                        return Some(Poll::Ready(None));
+                    }
+                }
+                Some(Poll::Pending)
+            }
+        }
+    }
+
     fn broken(&self, error: &registry::Error) -> Status {
         match error {
             registry::Error::Expired { oldest } => {
@@ -278,7 +334,7 @@ impl WatchAnswer {
     fn initial_chunk(&mut self) -> Option<Bytes> {
         let mut text = BytesMut::new();
         for object in self.initial.by_ref() {
-            self.view.push_frame(&self.view.encode(Change::Added, &object), &mut text);
+            self.view.push_frame(&self.view.encode_initial(&object), &mut text);
             self.view.hide_headers();
             if text.len() >= CHUNK_BYTES {
                 return Some(text.freeze());
@@ -291,8 +347,8 @@ impl WatchAnswer {
         (!text.is_empty()).then(|| text.freeze())
     }
 
-    /// A bookmark is due, or the end. Nothing is said where a bookmark would say nothing.
-    fn on_timer(&mut self) -> Option<Bytes> {
+    /// Goes on to the next ring; nothing when this was the last one.
+    fn reset_timer(&mut self) -> Option<()> {
         let now = Instant::now();
         if now >= self.deadline {
             self.ended = true;
@@ -300,6 +356,12 @@ impl WatchAnswer {
         }
         self.armed = None;
         self.timer.as_mut().reset(next_ring(now, self.deadline, self.bookmarks));
+        Some(())
+    }
+
+    /// A bookmark is due, or the end. Nothing is said where a bookmark would say nothing.
+    fn on_timer(&mut self) -> Option<Bytes> {
+        self.reset_timer()?;
         let seen = self.watcher.seen();
         if seen <= self.began {
             return None;
@@ -338,7 +400,62 @@ impl View {
     }
 
     fn shows(&self, object: &Arc<Object>) -> bool {
-        self.is_in_scope(object) && self.selection.selects(object)
+        if !self.selection.asks() {
+            return self.is_in_scope(object) && self.selection.selects(object);
+        }
+        self.may_show(object) && self.shown(object).is_some_and(|shown| self.selection.selects_shown(&shown))
+    }
+
+    /// What can be said of an object before it is converted.
+    fn may_show(&self, object: &Object) -> bool {
+        self.is_in_scope(object) && self.selection.selects_name(object)
+    }
+
+    /// The object as the version of the watch shows it.
+    fn shown(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
+        let converted = self.converted.iter().find(|(stored, _)| Arc::ptr_eq(stored, object));
+        converted.map(|(_, shown)| shown.clone()).or_else(|| self.resource.form.at_hand(object))
+    }
+
+    /// The objects that a watch begins with; already as they are shown where a webhook converts them.
+    async fn initial(&self, call: &Call, objects: &Objects) -> Result<Vec<Arc<Object>>, Status> {
+        let Some(views) = self.resource.form.asking_views() else {
+            let shown = objects.values().filter(|entry| self.shows_entry(entry));
+            return Ok(shown.map(|entry| entry.object.clone()).collect());
+        };
+        let candidates = objects.values().map(|entry| &entry.object).filter(|object| self.may_show(object));
+        let candidates: Vec<_> = candidates.cloned().collect();
+        let shown = views.show_all(&candidates).await;
+        let mut shown = shown.map_err(|error| converted::cannot_begin(call, &error))?;
+        shown.retain(|shown| self.selection.selects_shown(shown));
+        Ok(shown)
+    }
+
+    /// The work that brings objects of these changes into the version of the watch; `None` when they are there.
+    fn conversion(&mut self, events: &[Arc<Event>]) -> Option<Conversion> {
+        let views = self.resource.form.asking_views()?.clone();
+        let mut stored: Vec<Arc<Object>> = Vec::new();
+        for event in events {
+            let current = (event.change != Change::Deleted).then_some(&event.object);
+            // What was before counts for a deletion, and where objects may leave the selection.
+            let before = event.previous.as_ref().filter(|_| current.is_none() || self.selection.asks());
+            stored.extend(current.into_iter().chain(before).filter(|object| self.may_show(object)).cloned());
+        }
+        let shown: Option<Vec<_>> = stored.iter().map(|object| views.at_hand(object)).collect();
+        if let Some(shown) = shown {
+            self.converted = stored.into_iter().zip(shown).collect();
+            return None;
+        }
+        Some(Box::pin(async move {
+            let patience = Instant::now() + CONVERSION_PATIENCE;
+            loop {
+                match views.show_all(&stored).await {
+                    Ok(shown) => return Some(stored.into_iter().zip(shown).collect()),
+                    Err(_) if Instant::now() >= patience => return None,
+                    Err(_) => tokio::time::sleep(CONVERSION_PAUSE).await,
+                }
+            }
+        }))
     }
 
     /// The events that this watcher sees, joined.
@@ -391,7 +508,7 @@ impl View {
             && options.headers == table::Headers::Shown
         {
             options.headers = table::Headers::Known;
-            self.form = self.output.form_name(&self.resource.api_version());
+            self.form = form_name(&self.output, &self.resource);
         }
     }
 
@@ -406,23 +523,35 @@ impl View {
             (true, false) => Change::Deleted,
         };
         Some(event.frame(change, &self.form, || {
-            if change == Change::Deleted && event.change != Change::Deleted {
-                // It left the selection: shown as it last was in it, under the revision of the change.
-                let left = event.previous.as_ref().and_then(|previous| previous.at_revision(event.revision));
-                return left.map_or_else(Bytes::new, |object| self.encode(change, &Arc::new(object)));
+            if change == Change::Deleted && (event.change != Change::Deleted || self.asks()) {
+                // It left the selection or is gone: shown as it last was, under the revision of the change.
+                let last = event.previous.as_ref().and_then(|previous| self.shown(previous));
+                let last = last.and_then(|last| last.at_revision(event.revision));
+                return last.map_or_else(Bytes::new, |last| self.encode(change, &last));
             }
-            self.encode(change, &event.object)
+            self.shown(&event.object).map_or_else(Bytes::new, |shown| self.encode(change, &shown))
         }))
     }
 
-    fn encode(&self, change: Change, object: &Arc<Object>) -> Bytes {
+    fn asks(&self) -> bool {
+        self.resource.form.asking_views().is_some()
+    }
+
+    fn encode_initial(&self, object: &Arc<Object>) -> Bytes {
+        if self.asks() {
+            return self.encode(Change::Added, object);
+        }
+        self.shown(object).map_or_else(Bytes::new, |shown| self.encode(Change::Added, &shown))
+    }
+
+    /// A change of an object that is as clients see it.
+    fn encode(&self, change: Change, shown: &Object) -> Bytes {
         let kind = match change {
             Change::Added => "ADDED",
             Change::Modified => "MODIFIED",
             Change::Deleted => "DELETED",
         };
-        let shown = self.show(&self.resource.form.show(object));
-        self.event(kind, &shown)
+        self.event(kind, &self.show(shown))
     }
 
     fn show(&self, object: &Object) -> Bytes {
@@ -488,6 +617,15 @@ impl View {
             Media::Protobuf => write_event(kind, object).into(),
             _ => event_line(kind, object),
         }
+    }
+}
+
+/// Names the bytes of an event. What a webhook makes of it depends on the state of the definition too.
+fn form_name(output: &Output, resource: &Resource) -> Arc<str> {
+    let name = output.form_name(&resource.api_version());
+    match resource.form.asking_views() {
+        Some(views) => format!("{name} {}", views.description()).into(),
+        None => name,
     }
 }
 

@@ -85,39 +85,85 @@ pub fn parse_resource_version(text: &str) -> Result<u64, Status> {
     })
 }
 
+/// When an object is looked through for owners that stand twice; the warning tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deduplication {
+    /// As it came.
+    Body,
+    /// After it was changed here; a patch is only looked at then.
+    Patched,
+}
+
 /// Drops owner references that stand twice, and says so.
-pub fn drop_double_owners(object: &mut Value, call: &Call) {
+pub fn drop_double_owners(object: &mut Value, call: &Call, when: Deduplication) {
     let Some(owners) = metadata_mut(object).get_mut("ownerReferences").and_then(Value::as_array_mut) else {
         return;
     };
-    let before = owners.len();
-    let mut seen: Vec<Value> = Vec::with_capacity(before);
+    let mut seen: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut dropped: Vec<String> = Vec::new();
     owners.retain(|owner| {
         let new = !seen.contains(owner);
         if new {
             seen.push(owner.clone());
+        } else {
+            dropped.push(owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned());
         }
         new
     });
-    if owners.len() < before {
-        call.warnings.add(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed");
+    if !dropped.is_empty() {
+        let when = match when {
+            Deduplication::Body => "",
+            Deduplication::Patched => " after mutating admission happens",
+        };
+        call.warnings.add(format!(
+            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            dropped.join(", ")
+        ));
     }
+}
+
+/// Gives up the record of who owns which field, for an object that is too large with it. False when there is
+/// none: then nothing can be saved.
+///
+/// Upstream: apiserver/pkg/endpoints/handlers/{create,update,patch}.go (`isTooLargeError`), v1.36.
+pub fn drop_owners(object: &mut Value) -> bool {
+    metadata_mut(object).remove("managedFields").is_some()
 }
 
 impl Call {
     /// An object of this resource as it is to be stored.
-    pub(super) fn encoded(&self, object: &mut Value) -> NewObject {
-        self.resource.form.to_storage(object);
-        if let Value::Object(members) = object {
-            members.insert("apiVersion", self.resource.storage_api_version.clone());
+    pub(super) async fn stored_form(&self, object: Value) -> Result<Value, Status> {
+        let version = &self.resource.storage_api_version;
+        let stored = self.resource.form.to_storage(object, version).await;
+        let mut stored = stored.map_err(|error| error.status())?;
+        if let Value::Object(members) = &mut stored {
+            members.insert("apiVersion", version.clone());
             members.insert("kind", self.resource.names.kind.clone());
         }
-        NewObject { text: codec::encode(object).into(), time_to_live: self.resource.time_to_live }
+        Ok(stored)
+    }
+
+    /// The text of an object in the form it is stored in.
+    pub(super) fn encoded(&self, stored: &Value) -> NewObject {
+        NewObject { text: codec::encode(stored).into(), time_to_live: self.resource.time_to_live }
+    }
+
+    /// What would be read of an object if it were written.
+    pub(super) async fn unstored(&self, object: Value) -> Result<Value, Status> {
+        let version = &self.resource.storage_api_version;
+        self.resource.form.unstored(object, version).await.map_err(|error| error.status())
     }
 
     /// A stored object as a tree, in the version of this request.
-    pub(super) fn tree(&self, object: &Arc<Object>) -> Result<Value, Status> {
-        tree_in_version(&self.resource.form.show(object), &self.resource.api_version())
+    pub(super) async fn tree(&self, object: &Arc<Object>) -> Result<Value, Status> {
+        let shown = self.resource.form.show(object).await.map_err(|error| error.status())?;
+        tree_in_version(&shown, &self.resource.api_version())
+    }
+
+    /// Runs something that works out owners, with the objects it needs in other versions.
+    pub(super) async fn with_conversions<T>(&self, attempt: impl FnMut() -> T) -> T {
+        let converter = self.resource.form.asking_views().map(|views| views.converter());
+        self.conversions.complete(converter, attempt).await
     }
 
     /// The object that a request names, with everything acknowledged before it.

@@ -148,7 +148,7 @@ mod tests {
         match payload.len() {
             short @ 0..=125 => out.push(MASKED | u8::try_from(short).unwrap()),
             long => {
-                out.push(MASKED | 126);
+                out.push(MASKED | 0x7e);
                 out.extend_from_slice(&u16::try_from(long).unwrap().to_be_bytes());
             }
         }

@@ -1,6 +1,6 @@
 //! Calls to the cluster, repeated where that can do no harm.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use prost::Message;
 use tokio::time::Instant;
@@ -10,10 +10,9 @@ use super::{
     link::{Link, Live},
     proto,
 };
-use std::sync::Arc;
 
 /// Bound: how long one attempt to read may wait for a sign of life before another member is asked.
-const READ_PATIENCE: Duration = Duration::from_secs(5);
+const READ_PATIENCE: Duration = Duration::from_secs(3);
 /// Bound: how long a write may wait. Longer than etcd's own limit (seven seconds), which has the better words.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
 /// Bound: how long a call is repeated altogether.

@@ -4,7 +4,10 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use prost::Message;
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 
 use super::{
     Counters, EtcdStore,
@@ -21,6 +24,10 @@ use crate::{
 const METHOD: &str = "etcdserverpb.Watch/Watch";
 /// Bound: how long a member may take to open a watch.
 const OPEN_PATIENCE: Duration = Duration::from_secs(5);
+/// Bound: how long a stream may be silent after a question. It is asked again meanwhile, since etcd leaves the
+/// question unanswered while the watch is catching up.
+const SILENCE: Duration = Duration::from_secs(2);
+const ASK_AGAIN: Duration = Duration::from_millis(250);
 /// Bound: events of one revision held while its fragments come; etcd allows so many in a transaction by far.
 const MAX_FRAGMENT_EVENTS: usize = 1 << 20;
 
@@ -32,8 +39,16 @@ pub(super) struct EtcdWatch {
     /// Changes when somebody wants to know how far the watch is.
     progress_wanted: watch::Receiver<u64>,
     closed: watch::Receiver<bool>,
+    asked: Option<Asked>,
     assembly: Assembly,
     _open: Open,
+}
+
+/// A question that nothing has come after.
+#[derive(Copy, Clone)]
+struct Asked {
+    first: Instant,
+    last: Instant,
 }
 
 /// Counts an open watch for as long as it is one.
@@ -60,6 +75,7 @@ impl EtcdStore {
             requests,
             progress_wanted: self.progress_wanted.subscribe(),
             closed: self.closed.subscribe(),
+            asked: None,
             assembly: Assembly::new(keys.clone(), self.keyspace.clone(), after, widened),
             _open: Open(self.counters.clone()),
         };
@@ -128,18 +144,32 @@ impl EtcdWatch {
                 return Err(Error::closed());
             }
             tokio::select! {
+                biased; // what has come counts before how long it took
                 _ = self.closed.changed() => return Err(Error::closed()),
                 answer = self.answer.next() => {
+                    self.asked = None;
                     let response = self.decoded(answer).await?;
                     self.assembly.take(response)?;
                 }
-                Ok(()) = self.progress_wanted.changed(), if !self.assembly.widened => {
-                    let progress = proto::WatchOp::Progress(proto::WatchProgressRequest {});
-                    // When the last request still waits, it will tell the same.
-                    let _ = self.requests.try_send(grpc::frame(&proto::WatchRequest { op: Some(progress) }));
+                Ok(()) = self.progress_wanted.changed() => self.ask(),
+                () = ask_again(self.asked) => {
+                    if self.asked.is_some_and(|asked| asked.first.elapsed() >= SILENCE) {
+                        self.client.after(&Failure::TimedOut, &self.live).await;
+                        return Err(translate::error(Failure::TimedOut));
+                    }
+                    self.ask();
                 }
             }
         }
+    }
+
+    /// Asks how far the watch is. Of a member whose answer cannot be relied upon, it at least shows that it lives.
+    fn ask(&mut self) {
+        let progress = proto::WatchOp::Progress(proto::WatchProgressRequest {});
+        // When the last request still waits to be sent, it will tell the same.
+        let _ = self.requests.try_send(grpc::frame(&proto::WatchRequest { op: Some(progress) }));
+        let now = Instant::now();
+        self.asked = Some(Asked { first: self.asked.map_or(now, |asked| asked.first), last: now });
     }
 
     async fn decoded(&self, answer: Result<Option<Bytes>, Failure>) -> Result<proto::WatchResponse> {
@@ -162,6 +192,14 @@ impl EtcdWatch {
 impl Watch for EtcdWatch {
     fn next(&mut self) -> BoxFuture<'_, Result<WatchMessage>> {
         Box::pin(self.next_message())
+    }
+}
+
+/// Resolves when a question has been unanswered for a while; never, when there is none.
+async fn ask_again(asked: Option<Asked>) {
+    match asked {
+        Some(asked) => tokio::time::sleep_until(asked.last + ASK_AGAIN).await,
+        None => std::future::pending().await,
     }
 }
 

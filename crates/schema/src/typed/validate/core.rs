@@ -29,6 +29,11 @@ pub(super) fn namespace(new: &Value, subresource: &str, errors: &mut Vec<FieldEr
 
 fn finalizer_name(name: &str, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     each(errors, path, name, qualified_name(name));
+    standard_finalizer(name, path, errors);
+}
+
+/// A finalizer is one that everybody knows, or says whose it is.
+pub(super) fn standard_finalizer(name: &str, path: &FieldPath<'_>, errors: &mut Vec<FieldError>) {
     if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
         let detail = "name is neither a standard finalizer name nor is it fully qualified";
         errors.push(FieldError::invalid(path, name, detail));
