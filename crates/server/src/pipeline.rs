@@ -153,7 +153,7 @@ async fn serve(
     }
     let mut resolved = resolve(&server.catalog.load_full(), &info);
     if resolved.is_err() {
-        server.settled.wait().await;
+        server.settled.wait_for_all(&server.registry).await;
         resolved = resolve(&server.catalog.load_full(), &info);
     }
     let resource = match resolved {
