@@ -26,12 +26,14 @@ pub(crate) enum Command {
     Serve(Box<ServeFlags>),
     /// Write everything to one file, while the server runs or not.
     Backup(BackupFlags),
-    /// Make a new data directory from such a file.
+    /// Make a new data directory from such a file, or fill an empty etcd.
     Restore(RestoreFlags),
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  crest backup --data-dir crest-data crest.backup")]
+#[command(after_help = "Examples:
+  crest backup --data-dir crest-data crest.backup
+  crest backup --etcd-servers http://127.0.0.1:2379 crest.backup")]
 pub(crate) struct BackupFlags {
     /// The data directory of the server
     #[arg(long, value_name = "DIR", default_value = "crest-data")]
@@ -41,19 +43,32 @@ pub(crate) struct BackupFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFlags,
+
     /// The file to write; it appears only when it is whole
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  crest restore --data-dir other-data crest.backup\n  crest serve --data-dir other-data"
-)]
+#[command(after_help = "Examples:
+  crest restore --data-dir other-data crest.backup
+  crest serve --data-dir other-data
+
+  crest restore --etcd-servers http://127.0.0.1:2379 crest.backup
+  crest serve --etcd-servers http://127.0.0.1:2379")]
 pub(crate) struct RestoreFlags {
     /// The data directory to make; its store must not exist yet
     #[arg(long, value_name = "DIR", default_value = "crest-data")]
     pub(crate) data_dir: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFlags,
+
+    /// Let objects have new resource versions, all greater than the old ones: for an etcd that is not new, or in haste
+    #[arg(long, requires = "etcd_servers", help_heading = "etcd")]
+    pub(crate) new_revisions: bool,
 
     /// The backup to read
     #[arg(value_name = "FILE")]
