@@ -1,6 +1,6 @@
 //! The HTTP server: the pipeline, the catalog of served resources, the verbs, background loops.
 //!
-//! Only `listen`, `pipeline`, `respond` and `health` see HTTP types; the catalog, the verbs and the loops do
+//! Only `listen`, `pipeline`, `respond`, `websocket` and `health` see HTTP types; the catalog, the verbs and the loops do
 //! not, so that they can be tested without a socket.
 
 #![recursion_limit = "256"] // the types of the HTTP client that calls webhooks are nested deeply
@@ -28,6 +28,7 @@ mod respond;
 mod settled;
 pub mod verbs;
 pub mod webhook;
+mod websocket;
 
 use std::sync::Arc;
 
@@ -78,7 +79,7 @@ impl Server {
         authenticators: auth::authn::Authenticator,
         env: SharedEnv,
     ) -> Result<Arc<Self>, registry::Error> {
-        let registry = Registry::start(store).await?;
+        let registry = Registry::start_reading(store, binary::stored_by_others).await?;
         let catalog = Catalog::of_builtins(catalog::builtin::resources(&registry, config.event_ttl));
         let metrics = metrics::Metrics::new();
         let cache = |group, plural| catalog.resource(group, "v1", plural).map(|found| found.cache.clone());

@@ -186,15 +186,21 @@ async fn serve_connection(
     };
     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let certificate = PeerCertificate::judge(chain, &shared.client_roots, shared.server.env.now());
-    let peer = Arc::new(Peer { connection: shared.connections.fetch_add(1, Ordering::Relaxed), certificate });
-    let server = shared.server.clone();
+    let connection = shared.connections.fetch_add(1, Ordering::Relaxed);
+    let peer = Arc::new(Peer { connection, certificate, session: parking_lot::Mutex::default() });
+    let (server, known) = (shared.server.clone(), peer.clone());
     let service = service_fn(move |req| {
-        let (server, peer) = (server.clone(), peer.clone());
+        let (server, peer) = (server.clone(), known.clone());
         // In a box: the connection moves it about before it is first polled.
         Box::pin(async move { Ok::<_, std::convert::Infallible>(pipeline::handle(server, peer, req).await) })
     });
-    let connection = shared.http.serve_connection(TokioIo::new(Coalescing::new(stream)), service);
+    let stream = TokioIo::new(Coalescing::new(stream));
+    let connection = shared.http.serve_connection_with_upgrades(stream, service).into_owned();
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
+    }
+    let session = peer.session.lock().take();
+    if let Some(session) = session {
+        session.run().await;
     }
 }
