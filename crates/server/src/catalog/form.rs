@@ -551,9 +551,7 @@ impl Form {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or(&call.resource.names.kind);
         let group = match self {
             Form::Builtin(_) => call.resource.internal_group(),
-            Form::Custom(_) => {
-                parse_api_version(meta::object::api_version(object)).unwrap_or_default().group
-            }
+            Form::Custom(_) => parse_api_version(meta::object::api_version(object)).unwrap_or_default().group,
         };
         GroupKind::new(group, kind)
     }
