@@ -15,6 +15,7 @@ mod cel;
 mod conform;
 mod corpus;
 mod crest;
+mod faults;
 mod fuzz;
 mod process;
 mod progress;
@@ -43,6 +44,7 @@ Tasks:
   corpus    replay public definitions and objects against a fresh Crest, count agreement
   cel       run the recorded expressions and rules, count what passes
   bench     measure a release build and print it beside the reference
+  faults    kill, cut off and compact under load, with a new seed each time
   fuzz      run the fuzz targets
 
 `cargo xtask <task> --help` tells more about one of them.
@@ -52,6 +54,7 @@ Examples:
   cargo xtask conform crd crd-lifecycle discovery
   cargo xtask corpus cert-manager
   cargo xtask bench --quick create get
+  cargo xtask faults --minutes 10
   cargo xtask fuzz --seconds 60
 
 Environment:
@@ -83,6 +86,7 @@ fn run(mut args: Arguments) -> Result<ExitCode> {
         "corpus" => corpus::HELP,
         "cel" => cel::HELP,
         "bench" => bench::HELP,
+        "faults" => faults::HELP,
         "fuzz" => fuzz::HELP,
         "help" => HELP,
         other => bail!("there is no task `{other}`; `cargo xtask --help` lists the tasks"),
@@ -100,6 +104,7 @@ fn run(mut args: Arguments) -> Result<ExitCode> {
         "corpus" => corpus::run(&workspace, args),
         "cel" => cel::run(&workspace, args),
         "bench" => bench::run(&workspace, args),
+        "faults" => faults::run(&workspace, args),
         _ => fuzz::run(&workspace, args),
     }
 }
@@ -142,7 +147,7 @@ mod tests {
             assert!(run(arguments(&format!("{task} --help"))).is_ok(), "{task}");
             count += 1;
         }
-        assert_eq!(count, 8);
+        assert_eq!(count, 9);
     }
 
     #[test]

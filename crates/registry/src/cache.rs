@@ -296,6 +296,11 @@ impl Cache {
         state.paging.push_back((revision, objects));
     }
 
+    /// The revision of the newest change to this resource that has come in.
+    pub fn newest(&self) -> Revision {
+        self.state.read().revision
+    }
+
     pub fn len(&self) -> usize {
         self.state.read().objects.len()
     }

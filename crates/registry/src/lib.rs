@@ -28,7 +28,7 @@ pub use continue_token::{ContinueToken, TokenError};
 pub use list::{At, Page, PageRequest, page_of_state};
 pub use object::{FieldPathSpec, FieldPaths, Object};
 pub use watch::{Start, Watcher};
-pub use write::NewObject;
+pub use write::{Guard, NewObject};
 
 /// Bound: how long a read waits for changes that the store has acknowledged. Longer than it takes to leave a member
 /// of etcd that hangs.
@@ -45,6 +45,9 @@ pub enum Error {
     /// The object is not what the writer believed; `None`: it is gone.
     #[error("the object has been modified")]
     Conflict(Option<Arc<Object>>),
+    /// What the write depended on has changed.
+    #[error("what the write depends on has been modified")]
+    Overtaken,
     #[error("the revision is older than what is kept")]
     Expired { oldest: Revision },
     #[error("the revision lies in the future")]

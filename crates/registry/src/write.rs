@@ -4,13 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use store::{Revision, Txn};
+use store::{Condition, Expect, Revision, Txn};
 
-use crate::cache::Cache;
+use crate::cache::{Cache, object_key};
 use crate::object::Object;
 use crate::{Error, Registry};
 
+/// Another object that must still be as it was read for a write to happen.
+pub struct Guard<'a> {
+    pub cache: &'a Cache,
+    pub object: &'a Object,
+}
+
 /// The encoded form of an object to be stored, without a resource version.
+#[derive(Clone)]
 pub struct NewObject {
     pub text: Bytes,
     /// After this time the object removes itself (events).
@@ -36,11 +43,29 @@ impl NewObject {
 impl Registry {
     /// Writes an object under a key that must be free.
     pub async fn create(&self, cache: &Cache, key: &str, new: NewObject) -> Result<Arc<Object>, Error> {
+        self.create_if(cache, key, new, None).await
+    }
+
+    /// The same, if another object is unchanged; [`Error::Overtaken`] when it is not.
+    pub async fn create_if(
+        &self,
+        cache: &Cache,
+        key: &str,
+        new: NewObject,
+        guard: Option<Guard<'_>>,
+    ) -> Result<Arc<Object>, Error> {
         let text = new.text.clone();
-        let txn = new.into_txn(|text| Txn::create(Registry::key(cache, key), text));
+        let mut txn = new.into_txn(|text| Txn::create(Registry::key(cache, key), text));
+        txn.conditions.extend(guard.map(|Guard { cache, object }| Condition {
+            key: Registry::key(cache, &object_key(object)),
+            expect: Expect::At(object.revision),
+        }));
         match self.store().commit(txn).await {
             Ok(committed) => written(cache, key, &text, committed.revision),
-            Err(store::Error::Conflict { .. }) => Err(Error::AlreadyExists),
+            Err(store::Error::Conflict { current }) => match current.first() {
+                Some(None) => Err(Error::Overtaken),
+                _ => Err(Error::AlreadyExists),
+            },
             Err(error) => Err(error.into()),
         }
     }

@@ -35,6 +35,8 @@ pub struct Setup {
     binary: PathBuf,
     folder: Arc<TempDir>,
     arguments: Vec<String>,
+    /// A shell script that ends with running what it is given.
+    wrapper: Option<String>,
 }
 
 impl Setup {
@@ -43,13 +45,20 @@ impl Setup {
         let folder =
             tempfile::Builder::new().prefix("crest-test-").tempdir().expect("a temporary folder can be made");
         std::fs::write(folder.path().join("tokens.csv"), TOKENS).expect("the temporary folder is writable");
-        Setup { binary: binary.into(), folder: Arc::new(folder), arguments: Vec::new() }
+        Setup { binary: binary.into(), folder: Arc::new(folder), arguments: Vec::new(), wrapper: None }
     }
 
     /// Adds an option; one of `crest serve` given again replaces the default of the tests.
     #[must_use]
     pub fn with(mut self, option: &str, value: impl AsRef<Path>) -> Self {
         self.arguments.push(format!("{option}={}", value.as_ref().display()));
+        self
+    }
+
+    /// Has the server started by a shell script, which gets its command line as `"$@"` and must `exec` it.
+    #[must_use]
+    pub fn through(mut self, script: &str) -> Self {
+        self.wrapper = Some(script.to_owned());
         self
     }
 
@@ -85,7 +94,14 @@ impl Setup {
     }
 
     fn spawn(&self) -> Process {
-        let mut command = Command::new(&self.binary);
+        let mut command = match &self.wrapper {
+            None => Command::new(&self.binary),
+            Some(script) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", script, "sh"]).arg(&self.binary);
+                shell
+            }
+        };
         command.current_dir(self.folder()).arg("serve");
         let given = |option: &str| self.arguments.iter().any(|argument| argument.starts_with(option));
         for (option, value) in [
@@ -123,7 +139,8 @@ impl Crest {
     }
 
     pub fn kubeconfig(&self) -> PathBuf {
-        self.data_dir().join("admin.kubeconfig")
+        let given = self.setup.arguments.iter().rev().find_map(|text| text.strip_prefix("--kubeconfig-out="));
+        given.map_or_else(|| self.data_dir().join("admin.kubeconfig"), PathBuf::from)
     }
 
     /// The administrator, over HTTP/2.

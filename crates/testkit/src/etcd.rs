@@ -5,7 +5,8 @@
 
 mod certificates;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -14,7 +15,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::process::Process;
-use crate::tool;
+use crate::{PATIENCE, tool};
 use certificates::Certificates;
 
 const CLIENT_PORT: u16 = 2379;
@@ -223,6 +224,29 @@ impl Etcd {
         panic!("etcd did not start:\n{log}{}", process.stderr());
     }
 
+    /// Gives up all history up to now, through the HTTP gateway of a member. Without TLS only.
+    pub fn compact(&self, member: usize) {
+        let read = self.ask(member, "/v3/kv/range", r#"{"key":"AA=="}"#);
+        let revision = read.split(r#""revision":""#).nth(1).and_then(|rest| rest.split('"').next());
+        let revision = revision.unwrap_or_else(|| panic!("no revision in {read}"));
+        let answer = self.ask(member, "/v3/kv/compaction", &format!(r#"{{"revision":"{revision}"}}"#));
+        let done = answer.contains("200 OK") || answer.contains("required revision has been compacted");
+        assert!(done, "{answer}");
+    }
+
+    /// The whole answer to a request to the gateway.
+    fn ask(&self, member: usize, path: &str, body: &str) -> String {
+        let request = format!("POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        let mut answer = String::new();
+        let asked = TcpStream::connect(self.address(member)).and_then(|mut stream| {
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.write_all(request.as_bytes())?;
+            stream.read_to_string(&mut answer)
+        });
+        asked.unwrap_or_else(|error| panic!("etcd does not answer {path}: {error}"));
+        answer
+    }
+
     fn signal(&self, member: usize, signal: Signal) {
         self.members[member].process.as_ref().expect("the member runs").signal(signal);
     }
@@ -230,9 +254,6 @@ impl Etcd {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::TcpStream;
-
     use super::*;
 
     /// Whether the cluster says that it is in good health through this member.
@@ -266,6 +287,7 @@ mod tests {
         etcd.kill(1);
         etcd.restart(1);
         etcd.pause(2);
+        etcd.compact(0);
         etcd.resume(2);
         assert!((0..3).all(|member| is_healthy(&etcd, member)));
     }

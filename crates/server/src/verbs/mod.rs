@@ -117,7 +117,11 @@ impl Answer {
 pub async fn run(call: Call) -> Result<Answer, Status> {
     let resource = call.resource.clone();
     let form = &resource.form;
+    let (server, writes) = (call.server.clone(), matches!(call.info.verb, "create" | "update" | "patch"));
     let mut answer = dispatch(call).await?;
+    if writes {
+        server.settled.wait_after_write(&resource.cache, &server.registry).await;
+    }
     check_reduction(&answer, &resource)?;
     match &mut answer {
         Answer::Object { object, .. } => {
@@ -299,7 +303,9 @@ pub fn storage_status(error: &registry::Error, call: &Call) -> Status {
     let resource = call.resource.group_resource();
     match error {
         registry::Error::AlreadyExists => Status::already_exists(&resource, call.name()),
-        registry::Error::Conflict(Some(_)) => Status::modified(&resource, call.name()),
+        registry::Error::Conflict(Some(_)) | registry::Error::Overtaken => {
+            Status::modified(&resource, call.name())
+        }
         registry::Error::Conflict(None) => call.not_found(),
         registry::Error::Expired { .. } => {
             Status::resource_expired("The resourceVersion for the provided list is too old.")
