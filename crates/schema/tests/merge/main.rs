@@ -255,7 +255,7 @@ fn show(object: &Value) -> String {
     let owners = object.at(&["metadata", "managedFields"]).and_then(Value::as_array).unwrap_or_default();
     let mut lines: Vec<String> = owners.iter().map(show_owner).collect();
     lines.sort_unstable();
-    lines.iter().for_each(|line| out.push_str(line));
+    out.extend(lines);
     out
 }
 
