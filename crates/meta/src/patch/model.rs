@@ -112,19 +112,25 @@ fn edited(document: &Value, path: &[&str], edit: &Edit) -> Option<Value> {
     }
 }
 
-/// What a path leads to: outside `None` when the way there does not exist, inside `None` for a member that is missing
-/// from an object, which the reference takes for null.
-fn found<'a>(document: &'a Value, path: &[&str]) -> Option<Option<&'a Value>> {
-    let (step, rest) = path.split_first()?;
+/// The way to a place does not exist.
+#[derive(Debug)]
+struct Nowhere;
+
+/// What a path leads to; `None` for a member that is missing from an object, which the reference takes for null.
+fn found<'a>(document: &'a Value, path: &[&str]) -> Result<Option<&'a Value>, Nowhere> {
+    let (step, rest) = path.split_first().ok_or(Nowhere)?;
     let value = match document {
         Value::Object(members) => members.get(step),
-        Value::Array(items) => Some(items.get(step.parse::<usize>().ok()?)?),
-        _ => return None,
+        Value::Array(items) => {
+            let index = step.parse::<usize>().map_err(|_| Nowhere)?;
+            Some(items.get(index).ok_or(Nowhere)?)
+        }
+        _ => return Err(Nowhere),
     };
     match (value, rest.is_empty()) {
-        (value, true) => Some(value),
+        (value, true) => Ok(value),
         (Some(value), false) => found(value, rest),
-        (None, false) => None,
+        (None, false) => Err(Nowhere),
     }
 }
 
@@ -135,19 +141,19 @@ fn model(document: &Value, steps: &[Step]) -> Option<Value> {
             Step::Add(path, value) => edited(&document, path, &Edit::Insert(value.clone()))?,
             Step::Remove(path) => edited(&document, path, &Edit::Delete)?,
             Step::Replace(path, value) => {
-                found(&document, path)?;
+                found(&document, path).ok()?;
                 edited(&document, path, &Edit::Set(value.clone()))?
             }
             Step::Test(path, value) => {
                 let null = Value::Null;
-                (found(&document, path)?.unwrap_or(&null) == value).then_some(document)?
+                (found(&document, path).ok()?.unwrap_or(&null) == value).then_some(document)?
             }
             Step::Copy(from, path) => {
-                let value = found(&document, from)?.cloned().unwrap_or_default();
+                let value = found(&document, from).ok()?.cloned().unwrap_or_default();
                 edited(&document, path, &Edit::Insert(value))?
             }
             Step::Move(from, path) => {
-                let value = found(&document, from)??.clone();
+                let value = found(&document, from).ok()??.clone();
                 let without = edited(&document, from, &Edit::Delete)?;
                 edited(&without, path, &Edit::Insert(value))?
             }
