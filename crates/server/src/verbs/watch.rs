@@ -24,6 +24,7 @@ use super::options::ListOptions;
 use super::select::Selection;
 use super::table::Include;
 use super::{Answer, Call, converted, storage_status, table};
+use crate::Server;
 use crate::binary::{self, Messages};
 use crate::catalog::Resource;
 use crate::env::SharedEnv;
@@ -93,6 +94,7 @@ struct View {
     form: Arc<str>,
     framing: Framing,
     env: SharedEnv,
+    server: Arc<Server>,
     /// Objects of the changes at hand that a webhook has converted.
     converted: Vec<Converted>,
 }
@@ -121,6 +123,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         form,
         framing: Framing::Stream,
         env: call.server.env.clone(),
+        server: call.server.clone(),
         converted: Vec::new(),
     };
     let wants_initial = options.send_initial_events != Some(false);
@@ -446,12 +449,13 @@ impl View {
             self.converted = stored.into_iter().zip(shown).collect();
             return None;
         }
+        let (server, resource) = (self.server.clone(), self.resource.clone());
         Some(Box::pin(async move {
             let patience = Instant::now() + CONVERSION_PATIENCE;
             loop {
                 match views.show_all(&stored).await {
                     Ok(shown) => return Some(stored.into_iter().zip(shown).collect()),
-                    Err(_) if Instant::now() >= patience => return None,
+                    Err(_) if Instant::now() >= patience || !is_served(&server, &resource) => return None,
                     Err(_) => tokio::time::sleep(CONVERSION_PAUSE).await,
                 }
             }
@@ -618,6 +622,13 @@ impl View {
             _ => event_line(kind, object),
         }
     }
+}
+
+/// Whether a resource is still served as it was: its definition may have got another webhook meanwhile.
+fn is_served(server: &Server, resource: &Arc<Resource>) -> bool {
+    let catalog = server.catalog.load();
+    let current = catalog.resource(&resource.group, &resource.version, &resource.names.plural);
+    current.is_some_and(|current| Arc::ptr_eq(current, resource))
 }
 
 /// Names the bytes of an event. What a webhook makes of it depends on the state of the definition too.
