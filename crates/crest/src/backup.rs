@@ -1,7 +1,7 @@
 //! `crest backup` and `crest restore`.
 //!
 //! The data of a running server are locked, so it is asked for the backup over HTTPS, as its administrator; the
-//! data of one that does not run are opened.
+//! data of one that does not run are opened. An etcd is read and written directly, whether servers run on it or not.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Write};
@@ -14,19 +14,20 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use server::pki::credentials::Credentials;
-use store::Store;
 use store::backup::{self, Archive, Summary};
 use store::embedded::{self, EmbeddedStore, OpenError};
+use store::etcd::{self, Revisions};
+use store::{Store, SystemClock};
 use tokio::net::TcpStream;
 
 use crate::flags::{BackupFlags, RestoreFlags};
 
 pub(crate) fn write(flags: &BackupFlags) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the async runtime")?;
+    let runtime = runtime()?;
     let summary = runtime.block_on(async {
+        if flags.etcd.are_given() {
+            return Ok(backup::write_file(flags.etcd.open(None)?, &flags.file).await?);
+        }
         let dir = flags.data_dir.join("store");
         if !dir.exists() {
             bail!("there is no data in '{}': name the server's with --data-dir", flags.data_dir.display());
@@ -53,6 +54,9 @@ pub(crate) fn write(flags: &BackupFlags) -> anyhow::Result<()> {
 
 pub(crate) fn restore(flags: &RestoreFlags) -> anyhow::Result<()> {
     let file = File::open(&flags.file).with_context(|| format!("cannot read '{}'", flags.file.display()))?;
+    if flags.etcd.are_given() {
+        return restore_etcd(flags, BufReader::new(file));
+    }
     crate::serve::make_private_dir(&flags.data_dir)?;
     let summary = embedded::restore(BufReader::new(file), &flags.data_dir.join("store"))?;
     say(&format!(
@@ -62,6 +66,30 @@ pub(crate) fn restore(flags: &RestoreFlags) -> anyhow::Result<()> {
         flags.data_dir.display()
     ));
     Ok(())
+}
+
+fn restore_etcd(flags: &RestoreFlags, file: BufReader<File>) -> anyhow::Result<()> {
+    let runtime = runtime()?;
+    let revisions = if flags.new_revisions { Revisions::New } else { Revisions::Kept };
+    let summary = runtime.block_on(async {
+        let store = flags.etcd.open_etcd(None)?;
+        let told = |revision| say(&format!("at revision {revision}"));
+        let summary = etcd::restore(&store, file, revisions, &SystemClock, told).await?;
+        store.close().await?;
+        anyhow::Ok(summary)
+    })?;
+    say(&format!(
+        "Restored {} objects; etcd is at revision {}\n\nStart it with:\n  crest serve --etcd-servers {}",
+        summary.records,
+        summary.revision,
+        flags.etcd.etcd_servers.join(",")
+    ));
+    Ok(())
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("cannot start the async runtime")
 }
 
 #[expect(clippy::print_stdout, reason = "the outcome is for the person who asked")]

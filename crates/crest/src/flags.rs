@@ -26,12 +26,14 @@ pub(crate) enum Command {
     Serve(Box<ServeFlags>),
     /// Write everything to one file, while the server runs or not.
     Backup(BackupFlags),
-    /// Make a new data directory from such a file.
+    /// Make a new data directory from such a file, or fill an empty etcd.
     Restore(RestoreFlags),
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  crest backup --data-dir crest-data crest.backup")]
+#[command(after_help = "Examples:
+  crest backup --data-dir crest-data crest.backup
+  crest backup --etcd-servers http://127.0.0.1:2379 crest.backup")]
 pub(crate) struct BackupFlags {
     /// The data directory of the server
     #[arg(long, value_name = "DIR", default_value = "crest-data")]
@@ -41,19 +43,32 @@ pub(crate) struct BackupFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFlags,
+
     /// The file to write; it appears only when it is whole
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  crest restore --data-dir other-data crest.backup\n  crest serve --data-dir other-data"
-)]
+#[command(after_help = "Examples:
+  crest restore --data-dir other-data crest.backup
+  crest serve --data-dir other-data
+
+  crest restore --etcd-servers http://127.0.0.1:2379 crest.backup
+  crest serve --etcd-servers http://127.0.0.1:2379")]
 pub(crate) struct RestoreFlags {
     /// The data directory to make; its store must not exist yet
     #[arg(long, value_name = "DIR", default_value = "crest-data")]
     pub(crate) data_dir: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFlags,
+
+    /// Let objects have new resource versions, all greater than the old ones: for an etcd that is not new, or in haste
+    #[arg(long, requires = "etcd_servers", help_heading = "etcd")]
+    pub(crate) new_revisions: bool,
 
     /// The backup to read
     #[arg(value_name = "FILE")]
@@ -93,6 +108,10 @@ pub(crate) struct ServeFlags {
     /// Directory of the certificates that Crest makes and renews [default: pki in the data directory]
     #[arg(long, value_name = "DIR", help_heading = "TLS")]
     pub(crate) cert_dir: Option<PathBuf>,
+
+    /// What clients call the server when a load balancer stands before it: a name or an IP address for the certificate
+    #[arg(long, value_name = "HOST", help_heading = "TLS")]
+    pub(crate) external_hostname: Option<String>,
 
     /// Serve with this certificate (PEM, with its chain) instead of one that Crest makes
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file", help_heading = "TLS")]
@@ -141,6 +160,10 @@ pub(crate) struct ServeFlags {
 
     #[command(flatten)]
     pub(crate) etcd: EtcdFlags,
+
+    /// How long to go on serving, though no longer ready, when asked to stop: time for load balancers to notice
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration, help_heading = "Limits")]
+    pub(crate) shutdown_delay_duration: Duration,
 
     /// How long to wait for requests under way when stopping
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration, help_heading = "Limits")]

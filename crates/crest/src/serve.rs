@@ -45,6 +45,7 @@ async fn serve(flags: ServeFlags) -> anyhow::Result<()> {
         request_timeout: flags.request_timeout,
         max_requests_inflight: flags.max_requests_inflight,
         max_mutating_requests_inflight: flags.max_mutating_requests_inflight,
+        shutdown_delay: flags.shutdown_delay_duration,
         shutdown_grace: flags.shutdown_grace,
         event_ttl: flags.event_ttl,
         replica: flags.etcd.are_given().then(replica_identity),
@@ -132,8 +133,14 @@ struct Certificates {
 impl Certificates {
     fn prepare(flags: &ServeFlags) -> anyhow::Result<Self> {
         let folder = flags.cert_dir.clone().unwrap_or_else(|| flags.data_dir.join("pki"));
-        let names =
+        let mut names =
             ServingNames::new(flags.bind_address, pki::names::host_name().as_deref(), &outward(flags));
+        if let Some(host) = &flags.external_hostname {
+            let named = names.and(host);
+            names = named.with_context(|| {
+                format!("--external-hostname: '{host}' is neither a host name nor an IP address")
+            })?;
+        }
         let own = flags.tls_cert_file.is_none().then_some(&names);
         let pki = pki::ensure(&folder, own, jiff::Timestamp::now())?;
         for change in &pki.changes {
@@ -196,6 +203,6 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: no new connections, requests under way may finish");
+        tracing::info!("stopping: not ready any more, requests under way may finish");
     })
 }

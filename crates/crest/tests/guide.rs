@@ -197,16 +197,16 @@ fn categories_group_kinds() {
         &kubectl,
         &["get all", "get all -o name", "delete all --all", "get all"],
         &expect![[r#"
-        $ kubectl get all
-        NAME                 AGE
-        my-new-cron-object   AGE
-        $ kubectl get all -o name
-        crontab.stable.example.com/my-new-cron-object
-        $ kubectl delete all --all
-        crontab.stable.example.com "my-new-cron-object" deleted from default namespace
-        $ kubectl get all
-        No resources found in default namespace.
-    "#]],
+            $ kubectl get all
+            NAME                                            AGE
+            crontab.stable.example.com/my-new-cron-object   AGE
+            $ kubectl get all -o name
+            crontab.stable.example.com/my-new-cron-object
+            $ kubectl delete all --all
+            crontab.stable.example.com "my-new-cron-object" deleted from default namespace
+            $ kubectl get all
+            No resources found in default namespace.
+        "#]],
     );
 }
 

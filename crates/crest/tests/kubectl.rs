@@ -214,6 +214,7 @@ fn the_server_introduces_itself() {
             $ kubectl api-versions
             apiextensions.k8s.io/v1
             coordination.k8s.io/v1
+            discovery.k8s.io/v1
             events.k8s.io/v1
             v1
             $ kubectl api-resources --namespaced=false -o name
@@ -223,7 +224,9 @@ fn the_server_introduces_itself() {
             configmaps
             events
             secrets
+            services
             leases.coordination.k8s.io
+            endpointslices.discovery.k8s.io
             events.events.k8s.io
         "#]],
     );

@@ -227,6 +227,24 @@ async fn a_stop_finishes_the_requests_under_way() {
     );
 }
 
+/// Load balancers see that it is not ready before they meet closed doors.
+#[tokio::test]
+async fn a_stop_that_is_put_off_is_told_and_everything_goes_on() {
+    let crest = Setup::new(CREST).with("--shutdown-delay-duration", "1h").start();
+    let client = crest.client();
+    client.get("/readyz").await;
+    crest.terminate();
+    let told = async {
+        while client.get("/readyz").await.code != 500 {
+            tokio::task::yield_now().await;
+        }
+    };
+    testkit::soon("the news", told).await;
+    assert_eq!(client.get("/livez").await.code, 200);
+    let object = json!({"metadata": {"name": "late"}});
+    client.apart().create(CONFIG_MAPS, &object).await.expect(201);
+}
+
 #[tokio::test]
 async fn health_has_named_checks() {
     let crest = Crest::start(CREST);

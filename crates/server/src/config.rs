@@ -17,6 +17,8 @@ pub struct Config {
     pub max_body_bytes: usize,
     /// Bound: open connections.
     pub max_connections: usize,
+    /// How long a server that is to stop goes on serving, so that load balancers see that it is no longer ready.
+    pub shutdown_delay: Duration,
     /// How long a stopping server waits for requests under way.
     pub shutdown_grace: Duration,
     pub event_ttl: Duration,
@@ -34,6 +36,7 @@ impl Default for Config {
             max_mutating_requests_inflight: 200,
             max_body_bytes: 3 << 20,
             max_connections: 16_384,
+            shutdown_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(30),
             event_ttl: crate::catalog::builtin::EVENT_TTL,
             services: ServiceMap::default(),

@@ -1,6 +1,6 @@
 //! The HTTP server: the pipeline, the catalog of served resources, the verbs, background loops.
 //!
-//! Only `listen`, `pipeline`, `respond` and `health` see HTTP types; the catalog, the verbs and the loops do
+//! Only `listen`, `pipeline`, `respond`, `websocket` and `health` see HTTP types; the catalog, the verbs and the loops do
 //! not, so that they can be tested without a socket.
 
 #![recursion_limit = "256"] // the types of the HTTP client that calls webhooks are nested deeply
@@ -28,6 +28,7 @@ mod respond;
 mod settled;
 pub mod verbs;
 pub mod webhook;
+mod websocket;
 
 use std::sync::Arc;
 
@@ -58,8 +59,10 @@ pub struct Server {
     /// How custom resources are converted between versions.
     pub(crate) conversion: conversion::Tools,
     pub(crate) leadership: loops::leader::Leadership,
-    /// True once the server is shutting down: watches end, readiness is denied.
+    /// True once the server is shutting down: watches end.
     pub(crate) stopping: watch::Sender<bool>,
+    /// True once somebody wants it to stop, which it may put off: readiness is denied, all else goes on.
+    pub(crate) leaving: std::sync::atomic::AtomicBool,
     /// True once everything that start-up promises is there.
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) address: std::sync::OnceLock<String>,
@@ -76,15 +79,16 @@ impl Server {
         authenticators: auth::authn::Authenticator,
         env: SharedEnv,
     ) -> Result<Arc<Self>, registry::Error> {
-        let registry = Registry::start(store).await?;
+        let registry = Registry::start_reading(store, binary::stored_by_others).await?;
         let catalog = Catalog::of_builtins(catalog::builtin::resources(&registry, config.event_ttl));
         let metrics = metrics::Metrics::new();
-        let services = webhook::Services::new(
-            config.services.clone(),
-            registry.clone(),
-            catalog::builtin::cache(&registry, "", "services"),
-            catalog::builtin::cache(&registry, "discovery.k8s.io", "endpointslices"),
-        );
+        let cache = |group, plural| catalog.resource(group, "v1", plural).map(|found| found.cache.clone());
+        let services = webhook::Services {
+            map: config.services.clone(),
+            registry: registry.clone(),
+            objects: cache("", "services"),
+            slices: cache("discovery.k8s.io", "endpointslices"),
+        };
         let conversion = conversion::Tools {
             webhooks: Arc::new(webhook::Webhooks::new(services)),
             env: env.clone(),
@@ -101,6 +105,7 @@ impl Server {
             conversion,
             leadership: loops::leader::Leadership::new(config.replica.as_deref()),
             stopping: watch::Sender::new(false),
+            leaving: std::sync::atomic::AtomicBool::new(false),
             ready: watch::Sender::new(false),
             address: std::sync::OnceLock::new(),
             settled: settled::Settled::new(),

@@ -23,6 +23,8 @@ use crate::pki::client_certs::{ClientRoots, PeerCertificate};
 
 /// Bound: time for a TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A time that does not come.
+const FAR_AWAY: Duration = Duration::from_hours(24 * 365);
 /// Bound: time for the headers of an HTTP/1.1 request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(32);
 /// Bound: bytes of the headers of a request.
@@ -94,6 +96,9 @@ impl Bound {
         let mut handshakes = JoinSet::new();
         started(self.address);
         tokio::pin!(stop);
+        // Far away until somebody wants us to stop.
+        let mut delay = std::pin::pin!(tokio::time::sleep(FAR_AWAY));
+        let mut leaving = false;
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -108,7 +113,13 @@ impl Bound {
                     }
                 },
                 Some(_) = handshakes.join_next() => {}
-                () = &mut stop => break,
+                () = &mut stop, if !leaving => {
+                    // Load balancers are told first, and meanwhile everything goes on.
+                    leaving = true;
+                    server.leaving.store(true, std::sync::atomic::Ordering::Release);
+                    delay.set(tokio::time::sleep(config.shutdown_delay));
+                }
+                () = &mut delay, if leaving => break,
             }
         }
         drop(self.listener);
@@ -175,15 +186,21 @@ async fn serve_connection(
     };
     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let certificate = PeerCertificate::judge(chain, &shared.client_roots, shared.server.env.now());
-    let peer = Arc::new(Peer { connection: shared.connections.fetch_add(1, Ordering::Relaxed), certificate });
-    let server = shared.server.clone();
+    let connection = shared.connections.fetch_add(1, Ordering::Relaxed);
+    let peer = Arc::new(Peer { connection, certificate, session: parking_lot::Mutex::default() });
+    let (server, known) = (shared.server.clone(), peer.clone());
     let service = service_fn(move |req| {
-        let (server, peer) = (server.clone(), peer.clone());
+        let (server, peer) = (server.clone(), known.clone());
         // In a box: the connection moves it about before it is first polled.
         Box::pin(async move { Ok::<_, std::convert::Infallible>(pipeline::handle(server, peer, req).await) })
     });
-    let connection = shared.http.serve_connection(TokioIo::new(Coalescing::new(stream)), service);
+    let stream = TokioIo::new(Coalescing::new(stream));
+    let connection = shared.http.serve_connection_with_upgrades(stream, service).into_owned();
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
+    }
+    let session = peer.session.lock().take();
+    if let Some(session) = session {
+        session.run().await;
     }
 }

@@ -16,6 +16,7 @@ use futures_util::FutureExt;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap};
+use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response};
 use meta::go_duration;
 use meta::status::{Status, StatusDetails};
@@ -28,7 +29,8 @@ use crate::negotiate::{self, Headers, Media};
 use crate::pki::client_certs::PeerCertificate;
 use crate::request::{self, Method, RequestInfo};
 use crate::respond::{self, Body};
-use crate::verbs::{self, Call, Warnings};
+use crate::verbs::{self, Answer, Call, Warnings};
+use crate::websocket::{self, Handshake, Session};
 use crate::{documents, health};
 
 /// What a connection knows of its peer.
@@ -36,6 +38,8 @@ pub(crate) struct Peer {
     /// Tells connections apart.
     pub connection: u64,
     pub certificate: Option<PeerCertificate>,
+    /// What the connection goes on as when its last request has been answered.
+    pub session: parking_lot::Mutex<Option<Session>>,
 }
 
 /// Serves one request and never fails: whatever happens becomes an answer.
@@ -128,7 +132,8 @@ async fn serve(
     warnings: &Warnings,
     seen: &mut Seen,
 ) -> Result<Response<Body>, Status> {
-    let (parts, body) = req.into_parts();
+    let (mut parts, body) = req.into_parts();
+    let upgrade = websocket::is_wanted(&parts.headers).then(|| parts.extensions.remove::<OnUpgrade>());
     let headers = read_headers(&parts.headers);
     let info = request::parse(method(&parts.method), parts.uri.path(), parts.uri.query().unwrap_or_default())
         .map_err(|error| Status::internal_error(format!("failed to create RequestInfo: {error}")))?;
@@ -148,7 +153,7 @@ async fn serve(
     }
     let mut resolved = resolve(&server.catalog.load_full(), &info);
     if resolved.is_err() {
-        server.settled.wait().await;
+        server.settled.wait_for_all(&server.registry).await;
         resolved = resolve(&server.catalog.load_full(), &info);
     }
     let resource = match resolved {
@@ -177,7 +182,26 @@ async fn serve(
             Err(_) => return Err(timed_out()),
         },
     };
-    Ok(respond::answer(answer, &context))
+    match (answer, upgrade) {
+        (Answer::Watch(watch), Some(Some(upgrade))) => Ok(switch(peer, upgrade, watch, &parts.headers)),
+        (answer, _) => Ok(respond::answer(answer, &context)),
+    }
+}
+
+/// Makes a `WebSocket` of the connection.
+fn switch(
+    peer: &Peer,
+    upgrade: OnUpgrade,
+    watch: Box<verbs::watch::WatchAnswer>,
+    headers: &HeaderMap,
+) -> Response<Body> {
+    match Handshake::of(headers).answer() {
+        Ok(response) => {
+            *peer.session.lock() = Some(Session::new(upgrade, watch));
+            response
+        }
+        Err(refusal) => *refusal,
+    }
 }
 
 /// How long the request may take: what the client says, if it asks for less than it would get. Watches have
@@ -251,9 +275,19 @@ async fn authenticate(
     info: &RequestInfo,
     warnings: &Warnings,
 ) -> Result<auth::User, Status> {
+    let from_protocol = match headers.get(header::AUTHORIZATION) {
+        None if websocket::is_wanted(headers) => websocket::bearer_token(headers).map_err(|why| {
+            tracing::debug!(path = info.path, reason = why, "unauthorized");
+            server.metrics.unauthorized();
+            Status::unauthorized("Unauthorized")
+        })?,
+        _ => None,
+    };
+    let from_protocol = from_protocol.map(|token| format!("Bearer {token}"));
+    let authorization = headers.get(header::AUTHORIZATION).map(header::HeaderValue::as_bytes);
     let credentials = Credentials {
         client_certificate: peer.certificate.as_ref().map(|certificate| certificate.at(server.env.now())),
-        authorization: headers.get(header::AUTHORIZATION).map(header::HeaderValue::as_bytes),
+        authorization: authorization.or(from_protocol.as_ref().map(String::as_bytes)),
         path: &info.path,
     };
     match server.authenticators.authenticate(&credentials).await {

@@ -8,7 +8,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use registry::Cache;
+use registry::{Cache, Registry};
 use store::Revision;
 use tokio::sync::watch;
 
@@ -53,10 +53,22 @@ impl Settled {
         }
     }
 
+    /// The same, with what other replicas have written to a shared store. Whoever asks for something that is not there
+    /// costs the store a question, which all who ask at the same time share.
+    pub(crate) async fn wait_for_all(&self, registry: &Registry) {
+        if let Some(definitions) = self.definitions.get()
+            && registry.is_shared()
+        {
+            // A store that does not answer is told to those who need it for more than this.
+            let _ = registry.fresh(definitions).await;
+        }
+        self.wait().await;
+    }
+
     /// The same for who has just written to a resource, if it is that of the definitions.
-    pub(crate) async fn wait_after_write(&self, cache: &Arc<Cache>) {
+    pub(crate) async fn wait_after_write(&self, cache: &Arc<Cache>, registry: &Registry) {
         if self.definitions.get().is_some_and(|definitions| Arc::ptr_eq(definitions, cache)) {
-            self.wait().await;
+            self.wait_for_all(registry).await;
         }
     }
 }

@@ -88,7 +88,7 @@ impl Backup {
     }
 
     async fn page(&mut self, rest: KeyRange) -> Result<Bytes, Error> {
-        let range = Range::values(rest.clone()).at(self.revision).limit(PAGE_KEYS);
+        let range = Range::values(rest.clone()).at(self.revision).limit(PAGE_KEYS).with_expiry();
         let page = self.store.range(range).await?;
         self.stage = match page.kvs.last() {
             Some(last) if page.more => Stage::Records(rest.behind(&last.key)),

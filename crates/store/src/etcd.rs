@@ -21,6 +21,7 @@ mod lease;
 mod link;
 mod proto;
 mod read;
+mod restore;
 mod shared_question;
 mod translate;
 mod watch;
@@ -40,6 +41,7 @@ use self::{client::Client, counters::Counters, lease::Leases, link::Link, shared
 pub use self::{
     endpoint::{Access, AccessError, User},
     keyspace::Keyspace,
+    restore::{RestoreError, Revisions, restore},
 };
 use crate::{
     BoxFuture, Committed, Error, KeyRange, Observer, Outage, Range, RangeResult, Result, Revision, Stats,

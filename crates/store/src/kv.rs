@@ -41,7 +41,8 @@ pub struct KeyValue {
     pub mod_revision: Revision,
     /// Writes since creation, counting that one; 0 in a delete event.
     pub version: u64,
-    /// When the key deletes itself. `None` too when the backend keeps this to itself (etcd leases).
+    /// When the key deletes itself. `None` too when the backend would have to find out (etcd), unless
+    /// [`Range::with_expiry`](crate::Range::with_expiry) asks for it.
     pub expires_at: Option<UnixSeconds>,
 }
 

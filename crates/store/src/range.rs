@@ -85,11 +85,13 @@ pub struct Range {
     /// The state to read; `None` means the newest.
     pub at: Option<Revision>,
     pub what: What,
+    /// Whether the answer must tell when keys expire, though it costs the backend further questions.
+    pub expiry: bool,
 }
 
 impl Range {
     pub fn values(keys: KeyRange) -> Self {
-        Self { keys, limit: 0, at: None, what: What::Values }
+        Self { keys, limit: 0, at: None, what: What::Values, expiry: false }
     }
 
     pub fn keys(keys: KeyRange) -> Self {
@@ -103,6 +105,12 @@ impl Range {
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }
+    }
+
+    /// Has the answer tell when keys expire, whatever it costs.
+    #[must_use]
+    pub fn with_expiry(self) -> Self {
+        Self { expiry: true, ..self }
     }
 
     #[must_use]

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::header::HeaderMap;
-use hyper::{Method, Request, Response};
+use hyper::{Method, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -32,6 +32,9 @@ pub enum Http {
     /// One connection for all of them.
     Two,
 }
+
+/// A request that is at hand as a whole.
+pub type Request = hyper::Request<Full<Bytes>>;
 
 /// No answer, or not a whole one: the connection broke. Whether the request had an effect is unknown.
 #[derive(Debug)]
@@ -119,7 +122,7 @@ impl Client {
     }
 
     /// A request with a JSON body.
-    pub fn json(&self, method: Method, path: &str, body: &Value) -> Request<Full<Bytes>> {
+    pub fn json(&self, method: Method, path: &str, body: &Value) -> Request {
         self.request(method, path, Some("application/json"), body.to_string())
     }
 
@@ -130,8 +133,9 @@ impl Client {
         path: &str,
         content_type: Option<&str>,
         body: impl Into<Bytes>,
-    ) -> Request<Full<Bytes>> {
-        let mut builder = Request::builder().method(method).uri(format!("https://{}{path}", self.address));
+    ) -> Request {
+        let mut builder =
+            hyper::Request::builder().method(method).uri(format!("https://{}{path}", self.address));
         if self.http == Http::One {
             builder = builder.header("host", self.address.to_string());
         }
@@ -145,13 +149,13 @@ impl Client {
     }
 
     /// Sends a request that must be answered.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+    pub async fn send(&self, request: Request) -> Answer {
         let what = format!("{} {}", request.method(), request.uri());
         self.try_send(request).await.unwrap_or_else(|Unanswered(why)| panic!("{what}: {why}"))
     }
 
     /// Sends a request that may find the server gone.
-    pub async fn try_send(&self, request: Request<Full<Bytes>>) -> Result<Answer, Unanswered> {
+    pub async fn try_send(&self, request: Request) -> Result<Answer, Unanswered> {
         let response = self.respond(request).await?;
         let (parts, body) = response.into_parts();
         let body = soon("the body of an answer", body.collect()).await.map_err(unanswered)?;
@@ -170,7 +174,12 @@ impl Client {
     /// Starts a watch, which the server may refuse, or not answer.
     pub async fn try_watch(&self, path: &str) -> Result<Result<Watch, Answer>, Unanswered> {
         let joint = if path.contains('?') { '&' } else { '?' };
-        let request = self.request(Method::GET, &format!("{path}{joint}watch=true"), None, Bytes::new());
+        self.open_watch(self.request(Method::GET, &format!("{path}{joint}watch=true"), None, Bytes::new()))
+            .await
+    }
+
+    /// Starts a watch with a request of one's own.
+    pub async fn open_watch(&self, request: Request) -> Result<Result<Watch, Answer>, Unanswered> {
         let response = self.respond(request).await?;
         if response.status() == 200 {
             return Ok(Ok(Watch::new(response.into_body())));
@@ -180,7 +189,7 @@ impl Client {
         Ok(Err(Answer { code: parts.status.as_u16(), headers: parts.headers, body: body.to_bytes() }))
     }
 
-    async fn respond(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Unanswered> {
+    async fn respond(&self, mut request: Request) -> Result<Response<Incoming>, Unanswered> {
         match self.http {
             Http::One => {
                 let path = request.uri().path_and_query().cloned();

@@ -23,7 +23,7 @@ mod webhook;
 use std::future::Future;
 use std::time::Duration;
 
-pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Unanswered};
+pub use client::{Answer, Client, Http, JSON_PATCH, MERGE_PATCH, Request, Unanswered};
 pub use crest::{Credentials, Crest, Setup, built_crest};
 pub use dice::Dice;
 pub use etcd::{Etcd, EtcdSetup, EtcdVersion};

@@ -109,3 +109,27 @@ async fn history_is_compacted_under_load() {
     })
     .await;
 }
+
+/// What a load balancer and a supervisor ask while etcd hangs, and what clients can still have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_without_etcd_says_so_and_shows_what_it_knows() {
+    let Some(replicas) = Replicas::start(EtcdVersion::Usual, 1, 1, 1).await else { return };
+    let client = replicas.crest(0).client();
+    let namespaces = "/api/v1/namespaces";
+    client.get(namespaces).await.expect(200);
+    let mut watch = client.watch(&format!("{namespaces}?resourceVersion=0")).await;
+    watch.take(4).await;
+    replicas.etcd.pause(0);
+    let ready = client.get("/readyz").await;
+    assert_eq!((ready.code, ready.text().contains("[-]etcd failed")), (500, true), "{}", ready.text());
+    assert_eq!(client.get("/livez?exclude=etcd").await.code, 200);
+    assert_eq!(client.get("/readyz/ping").await.code, 200);
+    client.get(&format!("{namespaces}?resourceVersion=0")).await.expect(200);
+    client.get(&format!("{namespaces}/default?resourceVersion=0")).await.expect(200);
+    replicas.etcd.resume(0);
+    // Answered as soon as etcd is, and the watch has been open all the time.
+    let object = serde_json::json!({"metadata": {"name": "afterwards"}});
+    client.create(namespaces, &object).await.expect(201);
+    assert_eq!(watch.take(1).await, ["ADDED afterwards"]);
+    assert_eq!(client.get("/readyz").await.code, 200);
+}

@@ -45,7 +45,8 @@ pub enum TrackError {
     UnknownVersion,
     /// The object, or the one it replaces, does not conform to its type.
     NotConforming,
-    Convert(ConvertError),
+    /// Which of the two objects that are compared, and why it has no form in another version.
+    Convert(&'static str, ConvertError),
 }
 
 impl fmt::Display for TrackError {
@@ -53,7 +54,7 @@ impl fmt::Display for TrackError {
         match self {
             TrackError::UnknownVersion => f.write_str("the version has no type"),
             TrackError::NotConforming => f.write_str("the object does not conform to its type"),
-            TrackError::Convert(error) => write!(f, "failed to convert object: {error}"),
+            TrackError::Convert(which, error) => write!(f, "failed to convert {which} object: {error}"),
         }
     }
 }
@@ -235,19 +236,19 @@ fn converted_delta(
     versions: &dyn Versions,
 ) -> Result<Option<Delta>, TrackError> {
     let Some(ty) = versions.type_of(api_version) else { return Ok(None) };
-    let convert = |object: &Value| match versions.convert(object, api_version) {
+    let convert = |which, object: &Value| match versions.convert(object, api_version) {
         Ok(converted) => Ok(Some(converted)),
         Err(ConvertError::UnknownVersion) => Ok(None),
-        Err(error) => Err(TrackError::Convert(error)),
+        Err(error) => Err(TrackError::Convert(which, error)),
     };
     let old = match old {
         None => None,
-        Some(old) => match convert(old)? {
+        Some(old) => match convert("old", old)? {
             Some(old) => Some(old),
             None => return Ok(None),
         },
     };
-    let Some(new) = convert(new)? else { return Ok(None) };
+    let Some(new) = convert("new", new)? else { return Ok(None) };
     let reset = versions.reset_fields(api_version);
     Ok(Some(compare::compare(ty, old.as_ref(), Some(&new), reset)?))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meta::{FieldError, Map, Text, Value};
-use registry::{Cache, FieldPathSpec, FieldPaths, Registry};
+use registry::{FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
 use schema::{crd, typed};
 
@@ -45,13 +45,6 @@ pub fn resources(registry: &Registry, event_ttl: Duration) -> Vec<Resource> {
     let served =
         |resource: &&'static typed::BuiltinResource| SERVED.contains(&(resource.group, resource.plural));
     typed::resources().iter().filter(served).map(|resource| describe(registry, resource, event_ttl)).collect()
-}
-
-/// The cache of a built-in resource, whether or not it is served.
-pub fn cache(registry: &Registry, group: &str, plural: &str) -> Arc<Cache> {
-    let named = |resource: &&typed::BuiltinResource| resource.group == group && resource.plural == plural;
-    let fields = typed::resources().iter().find(named).map(|found| selectable_in_any(group, found));
-    registry.cache(group, plural, &fields.unwrap_or_default())
 }
 
 fn describe(

@@ -42,6 +42,22 @@ impl ServingNames {
         }
     }
 
+    /// Also what a load balancer before it is called; `None` when that is neither a name nor an address.
+    #[must_use]
+    pub fn and(mut self, host: &str) -> Option<Self> {
+        let name = host.to_ascii_lowercase();
+        match host.parse::<IpAddr>() {
+            Ok(address) => {
+                self.addresses.insert(address);
+            }
+            Err(_) if is_dns_name(&name) => {
+                self.dns.insert(name);
+            }
+            Err(_) => return None,
+        }
+        Some(self)
+    }
+
     pub(super) fn to_san(&self) -> Result<Vec<SanType>, rcgen::Error> {
         let names = self.dns.iter().map(|name| Ok(SanType::DnsName(name.as_str().try_into()?)));
         names.chain(self.addresses.iter().map(|&address| Ok(SanType::IpAddress(address)))).collect()
@@ -102,6 +118,16 @@ mod tests {
 
     const ALWAYS: &str =
         "kubernetes kubernetes.default kubernetes.default.svc kubernetes.default.svc.cluster.local localhost";
+
+    #[test]
+    fn a_load_balancer_is_named_too() {
+        let names = ServingNames::new(Ipv4Addr::LOCALHOST.into(), None, &[]);
+        let more = names.clone().and("API.example.com").and_then(|names| names.and("192.0.2.9")).unwrap();
+        assert!(texts(&more).contains("api.example.com") && texts(&more).contains("192.0.2.9"));
+        for wrong in ["", "https://api.example.com", "api:6443", "a..b"] {
+            assert_eq!(names.clone().and(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn loopback_service_host_and_bind_address_are_served() {

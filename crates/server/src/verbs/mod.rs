@@ -120,7 +120,7 @@ pub async fn run(call: Call) -> Result<Answer, Status> {
     let (server, writes) = (call.server.clone(), matches!(call.info.verb, "create" | "update" | "patch"));
     let mut answer = dispatch(call).await?;
     if writes {
-        server.settled.wait_after_write(&resource.cache).await;
+        server.settled.wait_after_write(&resource.cache, &server.registry).await;
     }
     check_reduction(&answer, &resource)?;
     match &mut answer {

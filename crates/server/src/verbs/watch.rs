@@ -29,6 +29,7 @@ use crate::catalog::Resource;
 use crate::env::SharedEnv;
 use crate::metrics::InFlight;
 use crate::negotiate::{self, Media, Output, Shown};
+use crate::websocket::{Opcode, push_head};
 
 /// How often a watcher that asked for it is told how far it has come.
 const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
@@ -38,8 +39,8 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 const MIN_TIMEOUT: Duration = Duration::from_mins(30);
 /// Bound: bytes of events that are joined into one chunk.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// What stands before an event whose encoding does not say where it ends.
-const FRAME_HEAD_BYTES: usize = 4;
+/// Room for what stands before an event whose encoding does not say where it ends.
+const FRAME_HEAD_BYTES: usize = 10;
 /// How long a watch waits for a webhook that fails, and how long between two attempts.
 const CONVERSION_PATIENCE: Duration = Duration::from_secs(30);
 const CONVERSION_PAUSE: Duration = Duration::from_secs(1);
@@ -90,9 +91,19 @@ struct View {
     selection: Selection,
     output: Output,
     form: Arc<str>,
+    framing: Framing,
     env: SharedEnv,
     /// Objects of the changes at hand that a webhook has converted.
     converted: Vec<Converted>,
+}
+
+/// How one event is told from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    /// JSON tells itself where it ends; a message has its length before it.
+    Stream,
+    /// Frames of a `WebSocket`.
+    Messages,
 }
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
@@ -109,6 +120,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         selection,
         output,
         form,
+        framing: Framing::Stream,
         env: call.server.env.clone(),
         converted: Vec::new(),
     };
@@ -223,7 +235,9 @@ impl WatchAnswer {
                         self.pending = Some(Pending { events, work });
                         return self.poll_chunk(cx);
                     }
-                    if let Some(chunk) = self.view.chunk(&events) {
+                    let chunk = self.view.chunk(&events);
+                    self.view.converted = Vec::new();
+                    if let Some(chunk) = chunk {
                         return Poll::Ready(Some(chunk));
                     }
                 }
@@ -244,6 +258,11 @@ impl WatchAnswer {
                 return Poll::Ready(bookmark);
             }
         }
+    }
+
+    /// Makes a message of a `WebSocket` of every event.
+    pub(crate) fn send_messages(&mut self) {
+        self.view.framing = Framing::Messages;
     }
 
     /// The content type of its events.
@@ -415,8 +434,8 @@ impl View {
         Ok(shown)
     }
 
-    /// The work that brings objects of these changes into the version of the watch, if there is any.
-    fn conversion(&self, events: &[Arc<Event>]) -> Option<Conversion> {
+    /// The work that brings objects of these changes into the version of the watch; `None` when they are there.
+    fn conversion(&mut self, events: &[Arc<Event>]) -> Option<Conversion> {
         let views = self.resource.form.asking_views()?.clone();
         let mut stored: Vec<Arc<Object>> = Vec::new();
         for event in events {
@@ -425,7 +444,9 @@ impl View {
             let before = event.previous.as_ref().filter(|_| current.is_none() || self.selection.asks());
             stored.extend(current.into_iter().chain(before).filter(|object| self.may_show(object)).cloned());
         }
-        if stored.iter().all(|object| views.at_hand(object).is_some()) {
+        let shown: Option<Vec<_>> = stored.iter().map(|object| views.at_hand(object)).collect();
+        if let Some(shown) = shown {
+            self.converted = stored.into_iter().zip(shown).collect();
             return None;
         }
         Some(Box::pin(async move {
@@ -463,7 +484,7 @@ impl View {
 
     /// One event as it goes over the wire; nothing is copied where nothing is added.
     fn framed(&self, frame: Bytes) -> Bytes {
-        if self.output.media != Media::Protobuf {
+        if self.output.media != Media::Protobuf && self.framing == Framing::Stream {
             return frame;
         }
         let mut framed = BytesMut::with_capacity(frame.len() + FRAME_HEAD_BYTES);
@@ -471,11 +492,15 @@ impl View {
         framed.freeze()
     }
 
-    /// JSON tells itself where it ends; a message has its length before it.
     fn push_frame(&self, frame: &[u8], out: &mut BytesMut) {
-        if self.output.media == Media::Protobuf {
-            let length = u32::try_from(frame.len()).expect("an object is far below 4 GiB");
-            out.extend_from_slice(&length.to_be_bytes());
+        match (self.framing, self.output.media) {
+            (Framing::Messages, Media::Protobuf) => push_head(Opcode::Binary, frame.len(), out),
+            (Framing::Messages, _) => push_head(Opcode::Text, frame.len(), out),
+            (Framing::Stream, Media::Protobuf) => {
+                let length = u32::try_from(frame.len()).expect("an object is far below 4 GiB");
+                out.extend_from_slice(&length.to_be_bytes());
+            }
+            (Framing::Stream, _) => {}
         }
         out.extend_from_slice(frame);
     }

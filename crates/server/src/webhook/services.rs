@@ -87,35 +87,46 @@ pub enum ResolveError {
 
 /// Finds services.
 pub struct Services {
-    map: ServiceMap,
-    registry: Arc<Registry>,
-    objects: Arc<Cache>,
-    slices: Arc<Cache>,
+    pub map: ServiceMap,
+    pub registry: Arc<Registry>,
+    /// Where `Service` objects are; `None`: nowhere.
+    pub objects: Option<Arc<Cache>>,
+    /// Where `EndpointSlice` objects are.
+    pub slices: Option<Arc<Cache>>,
 }
 
 impl Services {
-    pub fn new(map: ServiceMap, registry: Arc<Registry>, objects: Arc<Cache>, slices: Arc<Cache>) -> Self {
-        Services { map, registry, objects, slices }
-    }
-
     /// Where a service is now.
     pub async fn resolve(&self, service: &Service) -> Result<Place, ResolveError> {
         if let Some(place) = self.map.find(service) {
             return Ok(place.clone());
         }
-        self.registry.any_state(&self.objects).await.map_err(|_| ResolveError::Storage)?;
-        let object = self.objects.get(&registry::join_key(&service.namespace, &service.name));
+        let object = match &self.objects {
+            Some(objects) => {
+                self.registry.fresh(objects).await.map_err(|_| ResolveError::Storage)?;
+                objects.get(&registry::join_key(&service.namespace, &service.name))
+            }
+            None => None,
+        };
         let object = object.and_then(|object| Some(json::parse(object.bytes()).ok()?.value));
         let object = object.ok_or_else(|| ResolveError::NotFound(service.name.clone()))?;
-        let applied = self.registry.any_state(&self.slices).await.map_err(|_| ResolveError::Storage)?;
-        let slices = self.slices.snapshot(applied).objects;
+        let slices = match &self.slices {
+            Some(slices) => self.slices_of(slices, service).await?,
+            None => Vec::new(),
+        };
+        place(service, &object, &slices)
+    }
+
+    async fn slices_of(&self, slices: &Cache, service: &Service) -> Result<Vec<Value>, ResolveError> {
+        let applied = self.registry.fresh(slices).await.map_err(|_| ResolveError::Storage)?;
         let below = registry::join_key(&service.namespace, "");
-        let slices = slices
+        let objects = slices.snapshot(applied).objects;
+        let of_service = objects
             .range::<_, str>((Bound::Included(below.as_str()), Bound::Unbounded))
             .take_while(|(key, _)| key.starts_with(below.as_str()))
             .filter(|(_, entry)| entry.object.label(SERVICE_NAME_LABEL) == Some(&*service.name))
             .filter_map(|(_, entry)| Some(json::parse(entry.object.bytes()).ok()?.value));
-        place(service, &object, &slices.collect::<Vec<_>>())
+        Ok(of_service.collect())
     }
 }
 

@@ -86,6 +86,11 @@ impl Client {
         self.call("etcdserverpb.Lease/LeaseGrant", &request, Repeat::Freely, WRITE_PATIENCE).await
     }
 
+    pub(super) async fn time_to_live(&self, lease: i64) -> Result<proto::LeaseTimeToLiveResponse, Failure> {
+        let request = proto::LeaseTimeToLiveRequest { id: lease };
+        self.call("etcdserverpb.Lease/LeaseTimeToLive", &request, Repeat::Freely, READ_PATIENCE).await
+    }
+
     async fn call<A: Message + Default>(
         &self,
         method: &str,

@@ -34,6 +34,12 @@ impl Keyspace {
         if self.outer.is_empty() { Bytes::from_static(b"/") } else { self.outer.clone() }
     }
 
+    /// A key of this space, as callers name it, that has this end.
+    pub(super) fn key_below_prefix(&self, end: &str) -> Bytes {
+        let key = [&self.inner[..], end.as_bytes()].concat();
+        if key.is_empty() { Bytes::from_static(b"/") } else { key.into() }
+    }
+
     pub(super) fn outward(&self, key: &Bytes) -> Result<Bytes> {
         if !key.starts_with(&self.inner) {
             return Err(Error::Invalid("the key lies outside of the store's prefix"));

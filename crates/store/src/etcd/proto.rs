@@ -201,6 +201,19 @@ pub(super) struct LeaseGrantResponse {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct LeaseTimeToLiveRequest {
+    #[prost(int64, tag = "1")]
+    pub(super) id: i64,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct LeaseTimeToLiveResponse {
+    /// Seconds; negative when the lease is no more.
+    #[prost(int64, tag = "3")]
+    pub(super) time_to_live: i64,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct WatchRequest {
     #[prost(oneof = "WatchOp", tags = "1, 3")]
     pub(super) op: Option<WatchOp>,

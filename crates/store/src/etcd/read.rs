@@ -1,9 +1,11 @@
 //! Ranges, in pages whose size follows the size of the objects.
 
+use std::{collections::HashMap, time::Duration};
+
 use bytes::Bytes;
 
 use super::{EtcdStore, commit::single, proto, translate};
-use crate::{Error, Range, RangeResult, Result, Revision, What};
+use crate::{Clock, Error, KeyValue, Range, RangeResult, Result, Revision, SystemClock, UnixSeconds, What};
 
 /// Bound: keys of the first page.
 const FIRST_PAGE: usize = 500;
@@ -51,13 +53,31 @@ impl EtcdStore {
             }
             page = next_page(&answer.kvs);
             start = answer.kvs.last().map(|kv| after(&kv.key)).unwrap_or_default();
-            let kvs = answer.kvs.into_iter();
-            result.kvs.extend(kvs.filter_map(|kv| translate::key_value(kv, &self.keyspace)));
+            let ends = if range.expiry { self.ends(&answer.kvs).await? } else { HashMap::new() };
+            for kv in answer.kvs {
+                let expires_at = ends.get(&kv.lease).copied();
+                let kv = translate::key_value(kv, &self.keyspace);
+                result.kvs.extend(kv.map(|kv| KeyValue { expires_at, ..kv }));
+            }
             result.more = answer.more;
             if !answer.more || result.kvs.len() >= limit || start.is_empty() {
                 return Ok(result);
             }
         }
+    }
+
+    /// When the leases of these keys end.
+    async fn ends(&self, kvs: &[proto::KeyValue]) -> Result<HashMap<i64, UnixSeconds>> {
+        let mut ends = HashMap::new();
+        for kv in kvs.iter().filter(|kv| kv.lease != 0) {
+            if ends.contains_key(&kv.lease) {
+                continue;
+            }
+            let now = SystemClock.now();
+            let left = self.client.time_to_live(kv.lease).await.map_err(translate::error)?.time_to_live;
+            ends.insert(kv.lease, now.after(Duration::from_secs(u64::try_from(left).unwrap_or(0))));
+        }
+        Ok(ends)
     }
 
     async fn read(&self, request: &proto::RangeRequest) -> Result<proto::RangeResponse> {

@@ -112,7 +112,7 @@ impl EtcdStore {
 
     /// The oldest revision that etcd still has: it tells those who want to watch from the very first.
     pub(super) async fn oldest(&self) -> Result<Revision> {
-        match self.open_watch(&KeyRange::key(self.keyspace.some_key()), Revision::FIRST).await {
+        match self.open_watch(&KeyRange::key(self.keyspace.key_below_prefix("")), Revision::FIRST).await {
             Ok(mut watch) => match tokio::time::timeout(OPEN_PATIENCE, watch.next_message()).await {
                 Ok(Err(Error::Compacted { oldest })) => Ok(oldest),
                 Ok(Err(error)) => Err(error),
