@@ -112,8 +112,8 @@ impl Selection {
         if self.asks {
             return None;
         }
-        let equal = self.fields.iter().filter(|condition| condition.equal && !condition.value.is_empty());
-        let by_field = equal.filter_map(|condition| self.narrow_by_field(condition)).next();
+        let mut equal = self.fields.iter().filter(|condition| condition.equal && !condition.value.is_empty());
+        let by_field = equal.find_map(|condition| self.narrow_by_field(condition));
         by_field.or_else(|| {
             let (key, value) = self.labels.iter().flat_map(label::LabelSelector::equalities).next()?;
             let label = Text::from(key);
