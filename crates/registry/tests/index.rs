@@ -32,7 +32,9 @@ struct Fixture {
 
 impl Fixture {
     async fn new() -> Self {
-        let registry = Registry::start(Arc::new(MemoryStore::default())).await.unwrap();
+        let registry = Registry::start(Arc::new(MemoryStore::default()))
+            .await
+            .expect("the store in memory does not fail");
         let things = registry.cache("g.io", "things", &FieldPaths(vec![field()]));
         let fixture = Fixture { registry, things };
         for number in 0..OBJECTS {
@@ -48,11 +50,19 @@ impl Fixture {
     async fn put(&self, number: usize, value: usize) {
         let (namespace, name) = Self::place(number);
         let key = registry::join_key(&namespace, &name);
-        self.registry.fresh(&self.things).await.unwrap();
+        self.registry.fresh(&self.things).await.expect("the store in memory does not fail");
         let new = object(&namespace, &name, value);
         match self.things.get(&key) {
-            None => self.registry.create(&self.things, &key, new).await.unwrap(),
-            Some(old) => self.registry.replace(&self.things, &key, old.revision, new).await.unwrap(),
+            None => self
+                .registry
+                .create(&self.things, &key, new)
+                .await
+                .expect("the store in memory does not fail"),
+            Some(old) => self
+                .registry
+                .replace(&self.things, &key, old.revision, new)
+                .await
+                .expect("the store in memory does not fail"),
         };
     }
 
@@ -60,7 +70,7 @@ impl Fixture {
         let (namespace, name) = Self::place(number);
         let key = registry::join_key(&namespace, &name);
         if let Some(old) = self.things.get(&key) {
-            self.registry.remove(&self.things, &key, &old).await.unwrap();
+            self.registry.remove(&self.things, &key, &old).await.expect("the store in memory does not fail");
         }
     }
 
@@ -71,7 +81,11 @@ impl Fixture {
             looked_at.fetch_add(1, Ordering::Relaxed);
             entry.object.field_is(&field(), value)
         };
-        let page = self.registry.page_by(&self.things, request, narrow, Some(&matches)).await.unwrap();
+        let page = self
+            .registry
+            .page_by(&self.things, request, narrow, Some(&matches))
+            .await
+            .expect("the store in memory does not fail");
         (page, looked_at.into_inner())
     }
 }
@@ -178,8 +192,8 @@ async fn a_watch_begins_with_what_the_index_has() {
         Start::State(At::Fresh),
         Some(&narrow),
     );
-    let (_, state) = opened.await.unwrap();
-    let (objects, _) = state.unwrap();
+    let (_, state) = opened.await.expect("the store in memory does not fail");
+    let (objects, _) = state.expect("it begins with a state");
     let objects: Vec<_> = objects.values().map(|entry| entry.object.clone()).collect();
     assert_eq!(keys(&objects), keys(&whole.objects));
 }
