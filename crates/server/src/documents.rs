@@ -36,20 +36,26 @@ pub(crate) async fn answer(
     catalog: &Arc<Catalog>,
     asked: &Asked<'_>,
 ) -> Result<Response<Body>, Status> {
-    let path = asked.info.path.trim_end_matches('/');
-    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    let path = asked.info.path.as_str();
+    let mut segments: Vec<&str> = path.split('/').skip(1).collect();
+    // Only discovery and the version are found with a slash behind them.
+    if matches!(segments.as_slice(), ["api" | "apis" | "version", .., ""]) {
+        segments.pop();
+    }
     match segments.as_slice() {
-        [] | [""] => Ok(raw(&root_paths(catalog))),
+        [] | ["" | "index.html"] => Ok(raw(&root_paths(catalog))),
         ["crest", "backup"] => asked.only_get().map(|()| respond::backup(server.registry.store().clone())),
-        ["version"] => asked.only_get().map(|()| raw(&version())),
+        ["version"] => {
+            asked.only_get()?;
+            negotiate::route_raw(asked.formats)?;
+            Ok(raw(&version()))
+        }
+        ["version", ..] => Err(verbs::not_found()),
         ["api"] => api(server, catalog, asked),
         ["apis"] => apis(catalog, asked),
         ["api", version] => group_version(catalog, "", version, asked),
         ["apis", group] => match catalog.group(group) {
-            Some(group) => {
-                asked.route(group.builtin)?;
-                plain(&discovery::group(group), asked)
-            }
+            Some(group) => plain(&discovery::group(group), asked),
             None => Ok(respond::page_not_found()),
         },
         ["apis", group, version] => group_version(catalog, group, version, asked),
@@ -63,7 +69,7 @@ pub(crate) async fn answer(
 impl Asked<'_> {
     fn only_get(&self) -> Result<(), Status> {
         match self.info.method {
-            Method::Get | Method::Head => Ok(()),
+            Method::Get => Ok(()),
             _ => Err(verbs::method_not_allowed()),
         }
     }
@@ -89,7 +95,6 @@ fn api(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response
 }
 
 fn apis(catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
-    asked.route(true)?;
     if negotiate::wants_aggregated(asked.formats)? {
         return Ok(aggregated(discovery::aggregated(catalog, false), asked));
     }
@@ -102,16 +107,15 @@ fn group_version(
     version: &str,
     asked: &Asked<'_>,
 ) -> Result<Response<Body>, Status> {
+    let builtin = catalog.group(group).is_some_and(|group| group.builtin);
     let Some(found) = catalog.group_version(group, version) else {
-        let ours = catalog.group(group).is_some_and(|group| group.builtin);
-        return if ours && group.is_empty() {
-            Err(verbs::not_found())
-        } else {
-            Ok(respond::page_not_found())
-        };
+        return if builtin { Err(verbs::not_found()) } else { Ok(respond::page_not_found()) };
     };
-    asked.only_get()?;
-    asked.route(catalog.group(group).is_some_and(|group| group.builtin))?;
+    // What answers for a definition's versions does not look at the method.
+    if builtin {
+        asked.only_get()?;
+        asked.route(builtin)?;
+    }
     plain(&discovery::resource_list(found), asked)
 }
 

@@ -77,6 +77,9 @@ pub(crate) async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<In
         .headers_mut()
         .entry(header::CACHE_CONTROL)
         .or_insert(header::HeaderValue::from_static("no-cache, private"));
+    if seen.method == hyper::Method::HEAD {
+        response = respond::without_body(response);
+    }
     let code = response.status().as_u16();
     drop(in_flight);
     server.metrics.request_served(&seen.subject, code, started.elapsed());
@@ -363,7 +366,9 @@ fn resolve(catalog: &Catalog, info: &RequestInfo) -> Result<Arc<Resource>, Unkno
     let everywhere = !in_namespace && found.namespaced;
     let reads = matches!(info.verb, "list" | "watch");
     let misplaced = in_namespace && !found.namespaced || everywhere && target.name_from_path;
-    if misplaced || everywhere && !reads && !found.is_builtin() || target.has_more_segments {
+    // The handler of definitions does not look at what follows a subresource; the router of built-in kinds does.
+    let too_long = target.has_more_segments && found.is_builtin();
+    if misplaced || everywhere && !reads && !found.is_builtin() || too_long {
         return Err(not_found());
     }
     if everywhere && !reads {

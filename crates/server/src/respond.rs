@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
-use hyper::body::Frame;
+use hyper::body::{Body as _, Frame};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
@@ -33,6 +33,17 @@ use list::{ListMessage, ListText, Pieces};
 
 /// The body of every response.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// The answer to a HEAD request: everything but the body, whose size is still told where it is known.
+///
+/// HTTP/1.1 leaves the body out by itself; over HTTP/2 sending one would be an error of the protocol.
+pub(crate) fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    if let Some(size) = body.size_hint().exact() {
+        parts.headers.entry(header::CONTENT_LENGTH).or_insert(size.into());
+    }
+    Response::from_parts(parts, Body::default())
+}
 
 /// Answers larger than this are compressed for clients that want it, as in the reference.
 const GZIP_MORE_THAN_BYTES: usize = 128 * 1024;

@@ -181,10 +181,13 @@ async fn dispatch(call: Call) -> Result<Answer, Status> {
         call.warnings.add(deprecation.clone());
     }
     let target = call.target();
+    let builtin = call.resource.is_builtin();
+    if builtin && call.info.method == Method::Head {
+        return Err(method_not_allowed()); // their router knows no HEAD
+    }
     if !target.subresource.is_empty() {
         return Box::pin(run_subresource(&call)).await;
     }
-    let builtin = call.resource.is_builtin();
     let named = target.name_from_path;
     if builtin && call.info.verb == "watch" && call.info.method != Method::Get {
         return Err(method_not_allowed()); // an old-style path makes a watch of any method
@@ -197,13 +200,23 @@ async fn dispatch(call: Call) -> Result<Answer, Status> {
         ("create", named) if !(builtin && named) => Box::pin(create::run(&call)).await,
         ("update", true) => Box::pin(update::run(&call)).await,
         ("patch", true) => Box::pin(patch::run(&call)).await,
-        ("update" | "patch", false) if !builtin => Err(Status::bad_request("name must be provided")),
+        ("patch", false) if !builtin => {
+            patch::patch_type(&call)?;
+            Err(name_required())
+        }
+        ("update", false) if !builtin => Err(name_required()),
         ("delete", true) => Box::pin(delete::run(&call)).await,
         ("deletecollection", false) if call.resource.allows("deletecollection") => {
             Box::pin(delete_collection::run(&call)).await
         }
+        // A method that is no verb at all.
+        ("", _) if !builtin => Err(Status::method_not_supported(&call.resource.group_resource(), "")),
         _ => Err(method_not_allowed()),
     }
+}
+
+fn name_required() -> Status {
+    Status::bad_request("name must be provided")
 }
 
 async fn run_subresource(call: &Call) -> Result<Answer, Status> {
