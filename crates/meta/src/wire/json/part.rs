@@ -217,7 +217,7 @@ mod tests {
             r#"{"a":1}x"#,
             r#"{"a":1,"a":2}"#,
             r#"{"a":tru}"#,
-            r#"{a:1}"#,
+            r"{a:1}",
             r#"{"a":1 2}"#,
         ] {
             assert_eq!(check(&[&["a"]], text), None, "{text}");
