@@ -161,7 +161,7 @@ impl Registry {
     async fn read_all(&self, cache: &Cache) -> Result<(), Error> {
         loop {
             cache.start_loading();
-            match read_objects(&*self.store, cache).await {
+            match read_objects(&*self.store, cache, self.feed.is_shared()).await {
                 Ok((objects, revision)) => {
                     if cache.finish_loading(objects, revision) {
                         return Ok(());
@@ -183,21 +183,44 @@ impl Registry {
     }
 }
 
+/// Bound: objects that are read from a shared store at once when a resource is read: the encoded page and the objects
+/// made from it are in memory together. A local store hands over what it has in memory or mapped anyway.
+const PAGE_OBJECTS: usize = 2000;
+
 /// All objects of a resource as the store has them now, and the revision they were read at.
-async fn read_objects(store: &dyn Store, cache: &Cache) -> Result<(Objects, Revision), Error> {
-    let keys = store::KeyRange::prefix(cache.prefix.clone());
-    let read = store.range(store::Range::values(keys)).await?;
-    let mut objects = Objects::new();
-    for kv in &read.kvs {
-        let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
-        let object = cache.read(&kv.value, kv.mod_revision);
-        if let (Some(key), Some(object)) = (key, object) {
-            objects.insert(key.into(), cache::entry(object));
-        } else {
-            tracing::error!(revision = kv.mod_revision.0, "a stored object cannot be read");
+async fn read_objects(store: &dyn Store, cache: &Cache, shared: bool) -> Result<(Objects, Revision), Error> {
+    let limit = if shared { PAGE_OBJECTS } else { 0 };
+    loop {
+        match read_pages(store, cache, limit).await {
+            // The state of the first page was given up before the last one was read.
+            Err(Error::Expired { .. }) => {}
+            read => return read,
         }
     }
-    Ok((objects, read.revision))
+}
+
+async fn read_pages(store: &dyn Store, cache: &Cache, limit: usize) -> Result<(Objects, Revision), Error> {
+    let mut keys = store::KeyRange::prefix(cache.prefix.clone());
+    let mut objects = Objects::new();
+    let mut at = None;
+    loop {
+        let range = store::Range { at, ..store::Range::values(keys.clone()).limit(limit) };
+        let read = store.range(range).await?;
+        let revision = *at.get_or_insert(read.revision);
+        for kv in &read.kvs {
+            let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
+            let object = cache.read(&kv.value, kv.mod_revision);
+            if let (Some(key), Some(object)) = (key, object) {
+                objects.insert(key.into(), cache::entry(object));
+            } else {
+                tracing::error!(revision = kv.mod_revision.0, "a stored object cannot be read");
+            }
+        }
+        match read.kvs.last() {
+            Some(last) if read.more => keys = keys.behind(&last.key),
+            _ => return Ok((objects, revision)),
+        }
+    }
 }
 
 /// The caches by prefix.
