@@ -46,10 +46,7 @@ pub(crate) async fn answer(
         ["apis"] => apis(catalog, asked),
         ["api", version] => group_version(catalog, "", version, asked),
         ["apis", group] => match catalog.group(group) {
-            Some(group) => {
-                asked.route(group.builtin)?;
-                plain(&discovery::group(group), asked)
-            }
+            Some(group) => plain(&discovery::group(group), asked),
             None => Ok(respond::page_not_found()),
         },
         ["apis", group, version] => group_version(catalog, group, version, asked),
@@ -63,14 +60,15 @@ pub(crate) async fn answer(
 impl Asked<'_> {
     fn only_get(&self) -> Result<(), Status> {
         match self.info.method {
-            Method::Get | Method::Head => Ok(()),
+            Method::Get => Ok(()),
             _ => Err(verbs::method_not_allowed()),
         }
     }
 
-    /// Built-in groups stand behind a router that looks at media types before anything else does.
-    fn route(&self, builtin: bool) -> Result<(), Status> {
-        if builtin { negotiate::route_document(self.formats) } else { Ok(()) }
+    /// Some documents stand behind a router that looks at methods and media types before anything else does.
+    fn route(&self) -> Result<(), Status> {
+        self.only_get()?;
+        negotiate::route_document(self.formats)
     }
 
     fn known_tag(&self) -> Option<&str> {
@@ -79,8 +77,7 @@ impl Asked<'_> {
 }
 
 fn api(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
-    asked.only_get()?;
-    asked.route(true)?;
+    asked.route()?;
     if negotiate::wants_aggregated(asked.formats)? {
         return Ok(aggregated(discovery::aggregated(catalog, true), asked));
     }
@@ -89,7 +86,6 @@ fn api(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response
 }
 
 fn apis(catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
-    asked.route(true)?;
     if negotiate::wants_aggregated(asked.formats)? {
         return Ok(aggregated(discovery::aggregated(catalog, false), asked));
     }
@@ -110,8 +106,9 @@ fn group_version(
             Ok(respond::page_not_found())
         };
     };
-    asked.only_get()?;
-    asked.route(catalog.group(group).is_some_and(|group| group.builtin))?;
+    if catalog.group(group).is_some_and(|group| group.builtin) {
+        asked.route()?;
+    }
     plain(&discovery::resource_list(found), asked)
 }
 

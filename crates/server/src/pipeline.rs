@@ -77,6 +77,9 @@ pub(crate) async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<In
         .headers_mut()
         .entry(header::CACHE_CONTROL)
         .or_insert(header::HeaderValue::from_static("no-cache, private"));
+    if seen.method == hyper::Method::HEAD {
+        respond::drop_body(&mut response);
+    }
     let code = response.status().as_u16();
     drop(in_flight);
     server.metrics.request_served(&seen.subject, code, started.elapsed());
@@ -363,7 +366,13 @@ fn resolve(catalog: &Catalog, info: &RequestInfo) -> Result<Arc<Resource>, Unkno
     let everywhere = !in_namespace && found.namespaced;
     let reads = matches!(info.verb, "list" | "watch");
     let misplaced = in_namespace && !found.namespaced || everywhere && target.name_from_path;
-    if misplaced || everywhere && !reads && !found.is_builtin() || target.has_more_segments {
+    // Built-in kinds have a router that knows every path. Others are told by what the path begins with.
+    let unknown = if found.is_builtin() {
+        misplaced || target.has_more_segments
+    } else {
+        in_namespace && !found.namespaced || everywhere && !reads
+    };
+    if unknown {
         return Err(not_found());
     }
     if everywhere && !reads {

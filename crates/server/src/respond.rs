@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
-use hyper::body::Frame;
+use hyper::body::{Body as _, Frame};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
@@ -329,6 +329,15 @@ pub(crate) fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
         if let Ok(value) = HeaderValue::from_bytes(quoted.as_bytes()) {
             response.headers_mut().append(header::WARNING, value);
         }
+    }
+}
+
+/// Leaves of an answer what HEAD is answered with: all that is said of the body, but not the body, which
+/// HTTP/2 does not leave out by itself.
+pub(crate) fn drop_body(response: &mut Response<Body>) {
+    let body = std::mem::take(response.body_mut());
+    if let Some(length) = body.size_hint().exact() {
+        response.headers_mut().entry(header::CONTENT_LENGTH).or_insert(length.into());
     }
 }
 
