@@ -331,3 +331,62 @@ async fn bytes_that_are_no_http_end_only_their_connection() {
     let _ = soon("the end of a plain connection", plain.read_to_end(&mut answer)).await;
     crest.client().get("/api").await.expect(200);
 }
+
+/// Which methods a path takes, as the reference's routers and handlers have it.
+#[tokio::test]
+async fn methods_and_odd_paths_are_answered_as_in_the_reference() {
+    let crest = Crest::start(CREST);
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "odds.paths.example.com"},
+        "spec": {"group": "paths.example.com", "scope": "Namespaced",
+            "names": {"plural": "odds", "kind": "Odd"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+    });
+    let odds = "/apis/paths.example.com/v1/namespaces/default/odds";
+    let object = json!({"apiVersion": "paths.example.com/v1", "kind": "Odd", "metadata": {"name": "one"}});
+    crest
+        .client()
+        .create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition)
+        .await
+        .expect(201);
+    crest.client().create(odds, &object).await.expect(201);
+    for http in [Http::One, Http::Two] {
+        let client = crest.client_as(Credentials::Admin, http);
+        for (method, path, code) in [
+            // The routers of built-in kinds know no HEAD; what stands in front of them does.
+            ("HEAD", "/api/v1/namespaces/default".to_owned(), 405),
+            ("HEAD", "/api".to_owned(), 405),
+            ("HEAD", "/version".to_owned(), 405),
+            ("HEAD", "/apis".to_owned(), 200),
+            ("HEAD", "/apis/apiextensions.k8s.io".to_owned(), 200),
+            ("HEAD", "/healthz".to_owned(), 200),
+            ("HEAD", format!("{odds}/one"), 200),
+            ("HEAD", odds.to_owned(), 200),
+            // What answers for definitions does not look at the method of documents, nor behind a subresource.
+            ("POST", "/apis/paths.example.com/v1".to_owned(), 200),
+            ("POST", "/apis/apiextensions.k8s.io/v1".to_owned(), 405),
+            ("GET", format!("{odds}/one/status/more"), 200),
+            ("GET", "/api/v1/namespaces/default/status/more/x".to_owned(), 404),
+            ("GET", "/api/v1/watch/namespaces/default/configmaps/x/y".to_owned(), 404),
+            ("OPTIONS", format!("{odds}/one"), 405),
+            ("PATCH", odds.to_owned(), 415),
+            // A slash at the end is for discovery only.
+            ("GET", "/apis/".to_owned(), 200),
+            ("GET", "/version/".to_owned(), 200),
+            ("GET", "/healthz/".to_owned(), 404),
+            ("GET", "/openapi/v2/".to_owned(), 404),
+            ("GET", "/openapi/v3/".to_owned(), 404),
+            ("GET", "/metrics/".to_owned(), 404),
+            ("GET", "/index.html".to_owned(), 200),
+        ] {
+            let request = client.request(method.parse().expect("a method"), &path, None, "");
+            let answer = client.send(request).await;
+            assert_eq!(answer.code, code, "{method} {path} over {http:?}");
+            if method == "HEAD" {
+                assert_eq!(answer.text(), "", "{path} over {http:?}");
+            }
+        }
+    }
+}

@@ -4,6 +4,8 @@
 
 pub mod json;
 pub mod merge;
+#[cfg(test)]
+mod model;
 
 pub use json::JsonPatch;
 

@@ -19,7 +19,7 @@ use parking_lot::{Mutex, RwLock};
 use store::Revision;
 use tokio::sync::Notify;
 
-use crate::object::{FieldPaths, Object};
+use crate::object::{self, FieldPaths, Foreign, Object};
 use crate::wakeups::Wakeups;
 
 /// Bound: changes kept in the ring of one resource.
@@ -180,6 +180,7 @@ pub struct Cache {
     /// The resource is no longer served: nothing will come any more.
     closed: AtomicBool,
     pub(crate) loaded: tokio::sync::OnceCell<()>,
+    foreign: Foreign,
 }
 
 struct State {
@@ -214,7 +215,7 @@ pub enum Tail {
 }
 
 impl Cache {
-    pub(crate) fn new(prefix: Bytes, fields: FieldPaths) -> Self {
+    pub(crate) fn new(prefix: Bytes, fields: FieldPaths, foreign: Foreign) -> Self {
         Cache {
             prefix,
             fields: RwLock::new(Arc::new(fields)),
@@ -233,7 +234,13 @@ impl Cache {
             changed: Arc::new(Notify::new()),
             closed: AtomicBool::new(false),
             loaded: tokio::sync::OnceCell::new(),
+            foreign,
         }
+    }
+
+    /// Takes a stored value of this resource; `None` when it cannot be read.
+    pub(crate) fn read(&self, stored: &[u8], revision: Revision) -> Option<Arc<Object>> {
+        object::read(stored, revision, &self.fields(), self.foreign).map(Arc::new)
     }
 
     /// The fields that objects are read for when they enter.
@@ -388,7 +395,7 @@ impl Cache {
         };
         state.begin(objects, revision);
         for batch in &waiting {
-            state.apply(batch, &self.prefix, &fields);
+            state.apply(batch, &self.prefix, &fields, self.foreign);
         }
         self.head.store(state.next_cursor(), Ordering::Release);
         true
@@ -433,7 +440,7 @@ impl Cache {
                     waiting.push(batch.clone());
                     return;
                 }
-                Phase::Ready => state.apply(batch, &self.prefix, &fields),
+                Phase::Ready => state.apply(batch, &self.prefix, &fields, self.foreign),
             }
             self.head.store(state.next_cursor(), Ordering::Release);
         }
@@ -453,7 +460,13 @@ impl State {
         self.ring_floor = revision;
     }
 
-    fn apply(&mut self, batch: &store::EventBatch, prefix: &Bytes, fields: &Arc<FieldPaths>) {
+    fn apply(
+        &mut self,
+        batch: &store::EventBatch,
+        prefix: &Bytes,
+        fields: &Arc<FieldPaths>,
+        foreign: Foreign,
+    ) {
         // The objects of a shared store may have been read before their changes are told.
         if batch.revision <= self.revision {
             return;
@@ -470,7 +483,7 @@ impl State {
                     None => continue,
                 },
             };
-            let Some(object) = Object::new(text, batch.revision, fields).map(Arc::new) else {
+            let Some(object) = object::read(text, batch.revision, fields, foreign).map(Arc::new) else {
                 tracing::error!(key, revision = batch.revision.0, "a stored object cannot be read");
                 continue;
             };

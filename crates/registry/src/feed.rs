@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::cache::Cache;
 use crate::follow::follow;
-use crate::object::FieldPaths;
+use crate::object::{FieldPaths, Foreign};
 use crate::wakeups::Waking;
 use crate::{Caches, Error, KEY_ROOT};
 
@@ -29,6 +29,7 @@ pub(crate) struct Feed {
     applied: AtomicU64,
     /// The store, when other processes write to it too.
     shared: Option<Arc<dyn Store>>,
+    foreign: Foreign,
     advanced: Notify,
     waking: Arc<Waking>,
     /// Ended with the feed.
@@ -36,13 +37,13 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    pub(crate) async fn start(store: &Arc<dyn Store>) -> Result<Arc<Self>, Error> {
-        let local = Arc::new(Feed::new(None));
+    pub(crate) async fn start(store: &Arc<dyn Store>, foreign: Foreign) -> Result<Arc<Self>, Error> {
+        let local = Arc::new(Feed::new(None, foreign));
         if let Some(revision) = store.observe(local.clone()) {
             local.advance(revision);
             return Ok(local);
         }
-        let feed = Arc::new(Feed::new(Some(store.clone())));
+        let feed = Arc::new(Feed::new(Some(store.clone()), foreign));
         let current = store.current().await?;
         feed.advance(current);
         let follower = tokio::spawn(follow(feed.clone(), store.clone(), current));
@@ -50,13 +51,14 @@ impl Feed {
         Ok(feed)
     }
 
-    fn new(shared: Option<Arc<dyn Store>>) -> Self {
+    fn new(shared: Option<Arc<dyn Store>>, foreign: Foreign) -> Self {
         let waking = Arc::<Waking>::default();
         let task = tokio::spawn(waking.clone().run());
         Feed {
             caches: Caches::default(),
             applied: AtomicU64::new(0),
             shared,
+            foreign,
             advanced: Notify::new(),
             waking,
             tasks: parking_lot::Mutex::new(vec![task]),
@@ -79,7 +81,10 @@ impl Feed {
             return cache;
         }
         let mut caches = self.caches.write();
-        caches.entry(prefix.clone()).or_insert_with(|| Arc::new(Cache::new(prefix, fields.clone()))).clone()
+        caches
+            .entry(prefix.clone())
+            .or_insert_with(|| Arc::new(Cache::new(prefix, fields.clone(), self.foreign)))
+            .clone()
     }
 
     pub(crate) fn forget(&self, cache: &Cache) {

@@ -26,7 +26,7 @@ use store::{Revision, Store};
 pub use cache::{Cache, Change, Entry, Event, Objects, Snapshot, join_key, label_bits};
 pub use continue_token::{ContinueToken, TokenError};
 pub use list::{At, Page, PageRequest, page_of_state};
-pub use object::{FieldPathSpec, FieldPaths, Object};
+pub use object::{FieldPathSpec, FieldPaths, Foreign, Object};
 pub use watch::{Start, Watcher};
 pub use write::{Guard, NewObject};
 
@@ -92,7 +92,12 @@ pub fn resource_prefix(group: &str, resource: &str) -> Bytes {
 impl Registry {
     /// Starts following a store. The returned registry owns the task that does so, if there is one.
     pub async fn start(store: Arc<dyn Store>) -> Result<Arc<Self>, Error> {
-        let feed = feed::Feed::start(&store).await?;
+        Registry::start_reading(store, |_| None).await
+    }
+
+    /// The same, for a store to which others write in other forms too.
+    pub async fn start_reading(store: Arc<dyn Store>, foreign: Foreign) -> Result<Arc<Self>, Error> {
+        let feed = feed::Feed::start(&store, foreign).await?;
         Ok(Arc::new(Registry { store, feed }))
     }
 
@@ -180,13 +185,12 @@ impl Registry {
 async fn read_objects(store: &dyn Store, cache: &Cache) -> Result<(Objects, Revision), Error> {
     let keys = store::KeyRange::prefix(cache.prefix.clone());
     let read = store.range(store::Range::values(keys)).await?;
-    let fields = cache.fields();
     let mut objects = Objects::new();
     for kv in &read.kvs {
         let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
-        let object = Object::new(&kv.value, kv.mod_revision, &fields);
+        let object = cache.read(&kv.value, kv.mod_revision);
         if let (Some(key), Some(object)) = (key, object) {
-            objects.insert(key.into(), cache::entry(Arc::new(object)));
+            objects.insert(key.into(), cache::entry(object));
         } else {
             tracing::error!(revision = kv.mod_revision.0, "a stored object cannot be read");
         }

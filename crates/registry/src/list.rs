@@ -97,11 +97,10 @@ impl Registry {
                 .range(Range::values(keys.clone()).at(revision).limit(STORE_READ_OBJECTS))
                 .await?;
             for kv in &read.kvs {
-                let object =
-                    Object::new(&kv.value, kv.mod_revision, &cache.fields()).ok_or(Error::Unreadable)?;
+                let object = cache.read(&kv.value, kv.mod_revision).ok_or(Error::Unreadable)?;
                 let key =
                     std::str::from_utf8(&kv.key[cache.prefix.len()..]).map_err(|_| Error::Unreadable)?;
-                objects.insert(key.into(), cache::entry(Arc::new(object)));
+                objects.insert(key.into(), cache::entry(object));
             }
             match read.kvs.last() {
                 Some(last) if read.more => keys = keys.behind(&last.key),

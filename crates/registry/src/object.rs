@@ -11,6 +11,7 @@ use meta::Text;
 use parking_lot::Mutex;
 use store::Revision;
 
+use crate::codec;
 use crate::skim::{Scalar, Skim, Splice, scalar, skim};
 
 /// One version of one object.
@@ -37,6 +38,29 @@ pub struct Object {
 struct FieldValues {
     paths: Arc<FieldPaths>,
     values: Box<[Text]>,
+}
+
+/// Reads what is no JSON: kube-apiserver stores built-in kinds in their binary form. `None`: nobody can.
+pub type Foreign = fn(&[u8]) -> Option<Vec<u8>>;
+
+/// Takes a stored value, whoever wrote it.
+pub(crate) fn read(
+    stored: &[u8],
+    revision: Revision,
+    paths: &Arc<FieldPaths>,
+    foreign: Foreign,
+) -> Option<Object> {
+    let text = stored.trim_ascii(); // kube-apiserver ends its texts with a line break
+    if memchr::memchr2(b'\n', b'\r', text).is_some()
+        && let Ok(parsed) = meta::wire::json::parse(text)
+    {
+        // Written by hand: an event of a watch is one line.
+        return Object::new(&codec::encode(&parsed.value), revision, paths);
+    }
+    match Object::new(text, revision, paths) {
+        Some(object) => Some(object),
+        None => Object::new(&foreign(stored)?, revision, paths),
+    }
 }
 
 /// Bound: descriptions for which an object remembers how they show it.

@@ -12,7 +12,6 @@ use store::{KeyRange, Revision, Watch, WatchMessage};
 
 use crate::cache::{Cache, Change, Event, Objects, Tail};
 use crate::list::At;
-use crate::object::Object;
 use crate::wakeups::Seat;
 use crate::{Error, Registry};
 
@@ -186,9 +185,7 @@ impl Watcher {
     }
 
     fn event(&self, event: &store::Event, revision: Revision) -> Result<Arc<Event>, Error> {
-        let object = |text: &[u8], revision| {
-            Object::new(text, revision, &self.cache.fields()).map(Arc::new).ok_or(Error::Unreadable)
-        };
+        let object = |text: &[u8], revision| self.cache.read(text, revision).ok_or(Error::Unreadable);
         let previous = match &event.previous {
             Some(kv) => Some(object(&kv.value, kv.mod_revision)?),
             None => None,

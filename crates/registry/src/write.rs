@@ -102,7 +102,7 @@ fn written(cache: &Cache, key: &str, text: &[u8], revision: Revision) -> Result<
     if let Some(event) = cache.event_at(revision, key) {
         return Ok(event.object.clone());
     }
-    Object::new(text, revision, &cache.fields()).map(Arc::new).ok_or(Error::Unreadable)
+    cache.read(text, revision).ok_or(Error::Unreadable)
 }
 
 /// Tells a lost race from a failure, with what is there now.
@@ -112,8 +112,8 @@ fn lost(cache: &Cache, error: store::Error) -> Error {
     };
     match current.into_iter().flatten().next() {
         None => Error::Conflict(None),
-        Some(kv) => match Object::new(&kv.value, kv.mod_revision, &cache.fields()) {
-            Some(object) => Error::Conflict(Some(Arc::new(object))),
+        Some(kv) => match cache.read(&kv.value, kv.mod_revision) {
+            Some(object) => Error::Conflict(Some(object)),
             None => Error::Unreadable,
         },
     }

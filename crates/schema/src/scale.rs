@@ -108,11 +108,14 @@ fn replicas(object: &Value, path: &str) -> Vec<FieldError> {
     }
 }
 
-/// Follows a dotted path. A path through something that is no object is an error.
+/// Follows a dotted path. A path through something that is no object is an error, but for null, which holds nothing.
 fn lookup<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
     let path = path.strip_prefix('.').unwrap_or(path);
     let mut current = object;
     for (index, name) in path.split('.').enumerate() {
+        if current.is_null() {
+            return Ok(None);
+        }
         let Value::Object(map) = current else {
             let upto: Vec<&str> = path.split('.').take(index + 1).collect();
             return Err(accessor_error(&upto.join("."), current, "map[string]interface{}"));

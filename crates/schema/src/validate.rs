@@ -59,6 +59,9 @@ impl Schema {
         match (self.root.property("status"), object.get("status")) {
             (Some(node), Some(status)) => {
                 let old = old.and_then(|old| old.get("status"));
+                if status.is_null() && old.is_none_or(Value::is_null) {
+                    return Vec::new(); // no change from nothing
+                }
                 validate(node, status, old, "status", Purpose::Object)
             }
             _ => Vec::new(),

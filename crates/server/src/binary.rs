@@ -63,3 +63,17 @@ pub(crate) fn of_value(value: &Value) -> Option<Vec<u8>> {
     let described = typed::kind(group, version, kind).or(shared)?;
     Some(binary::Envelope::seal(api_version, kind, &binary::write(described, value)))
 }
+
+/// A built-in object as kube-apiserver stores it, in the form in which Crest does.
+pub(crate) fn stored_by_others(stored: &[u8]) -> Option<Vec<u8>> {
+    let envelope = binary::Envelope::open(stored).ok()?;
+    let (group, version) = envelope.api_version.split_once('/').unwrap_or(("", envelope.api_version));
+    let kind = typed::kind(group, version, envelope.kind)?;
+    let mut value = binary::read(kind, envelope.message).ok()?;
+    let _unknown = typed::decode(kind, &mut value).ok()?;
+    if let Value::Object(members) = &mut value {
+        members.insert("apiVersion", envelope.api_version);
+        members.insert("kind", envelope.kind);
+    }
+    Some(registry::codec::encode(&value))
+}

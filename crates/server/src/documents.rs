@@ -36,12 +36,21 @@ pub(crate) async fn answer(
     catalog: &Arc<Catalog>,
     asked: &Asked<'_>,
 ) -> Result<Response<Body>, Status> {
-    let path = asked.info.path.trim_end_matches('/');
-    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    let path = asked.info.path.as_str();
+    let mut segments: Vec<&str> = path.split('/').skip(1).collect();
+    // Only discovery and the version are found with a slash behind them.
+    if matches!(segments.as_slice(), ["api" | "apis" | "version", .., ""]) {
+        segments.pop();
+    }
     match segments.as_slice() {
-        [] | [""] => Ok(raw(&root_paths(catalog))),
+        [] | ["" | "index.html"] => Ok(raw(&root_paths(catalog))),
         ["crest", "backup"] => asked.only_get().map(|()| respond::backup(server.registry.store().clone())),
-        ["version"] => asked.only_get().map(|()| raw(&version())),
+        ["version"] => {
+            asked.only_get()?;
+            negotiate::route_raw(asked.formats)?;
+            Ok(raw(&version()))
+        }
+        ["version", ..] => Err(verbs::not_found()),
         ["api"] => api(server, catalog, asked),
         ["apis"] => apis(catalog, asked),
         ["api", version] => group_version(catalog, "", version, asked),
@@ -98,15 +107,12 @@ fn group_version(
     version: &str,
     asked: &Asked<'_>,
 ) -> Result<Response<Body>, Status> {
+    let builtin = catalog.group(group).is_some_and(|group| group.builtin);
     let Some(found) = catalog.group_version(group, version) else {
-        let ours = catalog.group(group).is_some_and(|group| group.builtin);
-        return if ours && group.is_empty() {
-            Err(verbs::not_found())
-        } else {
-            Ok(respond::page_not_found())
-        };
+        return if builtin { Err(verbs::not_found()) } else { Ok(respond::page_not_found()) };
     };
-    if catalog.group(group).is_some_and(|group| group.builtin) {
+    // What answers for a definition's versions does not look at the method.
+    if builtin {
         asked.route()?;
     }
     plain(&discovery::resource_list(found), asked)

@@ -25,7 +25,7 @@ struct Check {
 
 /// The answer to a health or metrics path; `None` for every other path.
 pub(crate) async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body>> {
-    let path = info.path.trim_end_matches('/');
+    let path = info.path.as_str();
     if path == "/metrics" {
         let text = server.metrics.exposition(server);
         return Some(respond::plain(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text));

@@ -79,7 +79,7 @@ impl Server {
         authenticators: auth::authn::Authenticator,
         env: SharedEnv,
     ) -> Result<Arc<Self>, registry::Error> {
-        let registry = Registry::start(store).await?;
+        let registry = Registry::start_reading(store, binary::stored_by_others).await?;
         let catalog = Catalog::of_builtins(catalog::builtin::resources(&registry, config.event_ttl));
         let metrics = metrics::Metrics::new();
         let cache = |group, plural| catalog.resource(group, "v1", plural).map(|found| found.cache.clone());

@@ -169,6 +169,11 @@ pub fn route_document(headers: &Headers) -> Result<(), Status> {
     Route { produces: &PRODUCED, consumes: &[] }.check(&headers.accept, "")
 }
 
+/// Refuses what the router refuses of a document that only exists as JSON.
+pub fn route_raw(headers: &Headers) -> Result<(), Status> {
+    Route { produces: &["application/json"], consumes: &[] }.check(&headers.accept, "")
+}
+
 /// The form of a failure: only the encoding counts, and where none fits there is still one.
 pub fn failure_media(headers: &Headers, query: &Query) -> Media {
     document_media(headers, query).unwrap_or(Media::PrettyJson)

@@ -78,7 +78,7 @@ pub(crate) async fn handle(server: Arc<Server>, peer: Arc<Peer>, req: Request<In
         .entry(header::CACHE_CONTROL)
         .or_insert(header::HeaderValue::from_static("no-cache, private"));
     if seen.method == hyper::Method::HEAD {
-        respond::drop_body(&mut response);
+        response = respond::without_body(response);
     }
     let code = response.status().as_u16();
     drop(in_flight);

@@ -41,7 +41,7 @@ pub struct ResourceInfo {
     pub resource: String,
     pub subresource: String,
     pub name: String,
-    /// Whether the path has segments behind the subresource.
+    /// Whether the path has segments behind what it names.
     pub has_more_segments: bool,
     /// Whether the path itself names the object; a field selector may name it for authorization only.
     pub name_from_path: bool,
@@ -111,10 +111,11 @@ fn parse_resource(
     info.resource = part(0);
     info.name = part(1);
     info.name_from_path = !info.name.is_empty();
-    if !matches!(verb, "proxy" | "watch") {
+    let without_subresources = matches!(verb, "proxy" | "watch");
+    if !without_subresources {
         info.subresource = part(2);
     }
-    info.has_more_segments = rest.len() > 3;
+    info.has_more_segments = rest.len() > if without_subresources { 2 } else { 3 };
     if info.name.is_empty() && verb == "get" {
         verb = if query.flag("watch") { "watch" } else { "list" };
     }

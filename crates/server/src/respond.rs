@@ -34,6 +34,17 @@ use list::{ListMessage, ListText, Pieces};
 /// The body of every response.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
+/// The answer to a HEAD request: everything but the body, whose size is still told where it is known.
+///
+/// HTTP/1.1 leaves the body out by itself; over HTTP/2 sending one would be an error of the protocol.
+pub(crate) fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    if let Some(size) = body.size_hint().exact() {
+        parts.headers.entry(header::CONTENT_LENGTH).or_insert(size.into());
+    }
+    Response::from_parts(parts, Body::default())
+}
+
 /// Answers larger than this are compressed for clients that want it, as in the reference.
 const GZIP_MORE_THAN_BYTES: usize = 128 * 1024;
 /// Lists of about this size are made as they are sent; always compressed if that is wanted.
@@ -329,15 +340,6 @@ pub(crate) fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
         if let Ok(value) = HeaderValue::from_bytes(quoted.as_bytes()) {
             response.headers_mut().append(header::WARNING, value);
         }
-    }
-}
-
-/// Leaves of an answer what HEAD is answered with: all that is said of the body, but not the body, which
-/// HTTP/2 does not leave out by itself.
-pub(crate) fn drop_body(response: &mut Response<Body>) {
-    let body = std::mem::take(response.body_mut());
-    if let Some(length) = body.size_hint().exact() {
-        response.headers_mut().entry(header::CONTENT_LENGTH).or_insert(length.into());
     }
 }
 

@@ -195,6 +195,15 @@ impl Crest {
         self.process.signal(Signal::KILL);
     }
 
+    /// Stops it in the middle of whatever it does: it keeps its connections and answers nothing.
+    pub fn pause(&self) {
+        self.process.signal(Signal::STOP);
+    }
+
+    pub fn resume(&self) {
+        self.process.signal(Signal::CONT);
+    }
+
     /// Kills it and starts it again on the same data, on another port.
     pub async fn crash(mut self) -> Self {
         self.kill();

@@ -8,14 +8,21 @@ use super::replicas::Replicas;
 use super::run::{Run, Truth, repeat};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_replica_takes_nothing_with_it() {
-    repeat("killed replica", |seed| async move {
+async fn a_replica_is_killed_or_paused() {
+    repeat("replica", |seed| async move {
         let mut replicas = Replicas::start(EtcdVersion::Usual, seed, 1, 3).await?;
         let run = Run::start(replicas.clients(), seed).await;
         let mut dice = Dice::new(seed);
         for _ in 0..4 {
             run.load.operations(40 + dice.roll(80)).await;
             replicas.crash(dice.roll(3), &run).await;
+        }
+        // It wakes up with an old view of the world, and must not show it as the present.
+        for _ in 0..2 {
+            let asleep = dice.roll(3);
+            replicas.crest(asleep).pause();
+            run.load.writes(10, (0..3).filter(|replica| *replica != asleep)).await;
+            replicas.crest(asleep).resume();
         }
         Some(run.finish().await)
     })

@@ -81,6 +81,15 @@ impl JsonPatch {
         self.operations.is_empty()
     }
 
+    /// Whether an operation goes below this member of the document, to look or to change.
+    pub fn reaches_into(&self, member: &str) -> bool {
+        let below = |path: &Result<String, PatchError>| {
+            let mut tokens = path.as_deref().unwrap_or_default().split('/').skip(1);
+            tokens.next().is_some_and(|token| unescape(token) == member) && tokens.next().is_some()
+        };
+        self.operations.iter().any(|operation| below(&operation.path) || below(&operation.from))
+    }
+
     /// Applies all operations, or fails with the first that does not apply.
     ///
     /// ```

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use meta::gvk::GroupKind;
+use meta::gvk::{GroupKind, parse_api_version};
 use meta::names;
 use meta::object::{
     FINALIZER_DELETE_DEPENDENTS, FINALIZER_ORPHAN_DEPENDENTS, Malformed, validate_object_meta,
@@ -308,8 +308,12 @@ impl Form {
             }
             typed::StrategicError::Internal(message) => Status::unknown(500, message),
         })?;
+        let cleared = clears_owners(object);
         let restored = typed::restore(form.kind, object);
         let restored = restored.map_err(|error| unusable_patch(&shown, &error.to_string()))?;
+        if cleared {
+            clear_owners(object);
+        }
         if let Value::Object(members) = object {
             for (key, value) in ["apiVersion", "kind"].into_iter().zip(kept) {
                 set_or_remove(members, key, value);
@@ -545,7 +549,11 @@ impl Form {
     /// kind inside the reference.
     pub fn invalid_kind(&self, call: &Call, object: &Value) -> GroupKind {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or(&call.resource.names.kind);
-        GroupKind::new(call.resource.internal_group(), kind)
+        let group = match self {
+            Form::Builtin(_) => call.resource.internal_group(),
+            Form::Custom(_) => parse_api_version(meta::object::api_version(object)).unwrap_or_default().group,
+        };
+        GroupKind::new(group, kind)
     }
 
     pub fn may_go(&self, object: &Value) -> bool {
@@ -592,6 +600,16 @@ pub fn apply_status(error: ApplyError) -> Status {
             Status::apply_conflict(causes.collect(), conflict.message)
         }
     }
+}
+
+/// Whether an object says that nobody owns any of its fields. That it does must survive decoding, which drops what
+/// is empty: it is an order to forget the owners there are.
+fn clears_owners(object: &Value) -> bool {
+    object.at(&["metadata", "managedFields"]).and_then(Value::as_array).is_some_and(<[Value]>::is_empty)
+}
+
+fn clear_owners(object: &mut Value) {
+    metadata_mut(object).insert("managedFields", Value::Array(Vec::new()));
 }
 
 /// Whether there is a null anywhere but among the owners of fields, which have none.
@@ -650,7 +668,11 @@ impl BuiltinForm {
         if value.is_null() {
             *value = Value::Object(Map::new());
         }
+        let cleared = clears_owners(value);
         let decoded = typed::decode(self.kind, value).map_err(|error| error.to_string())?;
+        if cleared {
+            clear_owners(value);
+        }
         if let Value::Object(members) = value {
             members.insert("apiVersion", resource.api_version());
             members.insert("kind", resource.names.kind.clone());

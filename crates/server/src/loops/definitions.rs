@@ -10,6 +10,7 @@ use meta::{Map, Text, Value};
 use registry::{Cache, Change, Object};
 use store::Revision;
 
+use super::names::{self, Role, kind_names, resource_names};
 use super::{Again, delete_all, follow, look_again, next_change, remove, tree, write};
 use crate::Server;
 use crate::catalog::Resource;
@@ -158,15 +159,6 @@ impl Group {
 
 fn is_held(holders: &Holders, name: &str, own: &str) -> bool {
     holders.get(name).is_some_and(|owners| owners.iter().any(|owner| owner != own))
-}
-
-fn resource_names(names: &Value) -> impl Iterator<Item = &str> {
-    let single = ["plural", "singular"].into_iter().map(|key| text(names, &[key]));
-    single.chain(names_in(names, "shortNames")).filter(|name| !name.is_empty())
-}
-
-fn kind_names(names: &Value) -> impl Iterator<Item = &str> {
-    ["kind", "listKind"].into_iter().map(|key| text(names, &[key])).filter(|name| !name.is_empty())
 }
 
 /// What decides how a definition is served. While it stays the same, there is nothing to do.
@@ -362,39 +354,18 @@ impl Keeper {
         let group = self.groups.get(text(value, &["spec", "group"])).unwrap_or(&none);
         let own = metadata_text(value, "name");
         let wanted = value.at(&["spec", "names"]).cloned().unwrap_or_default();
-        let mut accepted =
-            value.at(&["status", "acceptedNames"]).and_then(Value::as_object).cloned().unwrap_or_default();
-        for required in ["plural", "kind"] {
-            accepted.get_or_insert_with(required, || "".into());
-        }
-        let mut conflict: Option<(&str, String)> = None;
-        for (key, reason, names) in [
-            ("plural", "PluralConflict", &group.resources),
-            ("singular", "SingularConflict", &group.resources),
-            ("kind", "KindConflict", &group.kinds),
-            ("listKind", "ListKindConflict", &group.kinds),
-        ] {
-            let name = text(&wanted, &[key]);
-            if is_held(names, name, own) {
-                conflict = Some((reason, format!("\"{name}\" is already in use")));
-            } else {
-                accepted.insert(key, name);
-            }
-        }
-        let short_names: Vec<&str> = names_in(&wanted, "shortNames");
-        let conflicts: Vec<String> = short_names
-            .iter()
-            .filter(|name| is_held(&group.resources, name, own))
-            .map(|name| format!("\"{name}\" is already in use"))
-            .collect();
-        if conflicts.is_empty() {
-            copy_or_remove(&mut accepted, "shortNames", &wanted);
-        } else {
-            conflict = Some(("ShortNamesConflict", conflicts.join(", ")));
-        }
-        copy_or_remove(&mut accepted, "categories", &wanted);
+        let before = value.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
+        let held = |role, name: &str| match role {
+            Role::Resource => is_held(&group.resources, name, own),
+            Role::Kind => is_held(&group.kinds, name, own),
+        };
+        let (accepted, conflict) = names::accept(&wanted, &before, &held);
         set_accepted(value, accepted);
-        say(&self.server, value, conflict.as_ref().map(|(reason, message)| (*reason, message.as_str())));
+        say(
+            &self.server,
+            value,
+            conflict.as_ref().map(|conflict| (conflict.reason, conflict.message.as_str())),
+        );
     }
 }
 
@@ -463,12 +434,4 @@ fn set_accepted(value: &mut Value, accepted: Map) {
     if let Some(Value::Object(status)) = value.get_mut("status") {
         status.insert("acceptedNames", accepted);
     }
-}
-
-fn copy_or_remove(to: &mut Map, key: &str, from: &Value) {
-    crate::verbs::write::set_or_remove(to, key, from.get(key).cloned());
-}
-
-fn names_in<'a>(names: &'a Value, key: &str) -> Vec<&'a str> {
-    names.get(key).and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect()
 }

@@ -9,6 +9,7 @@
 
 mod definitions;
 pub(crate) mod leader;
+mod names;
 mod namespaces;
 
 use std::future::Future;

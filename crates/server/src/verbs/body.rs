@@ -44,26 +44,51 @@ pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, S
     Ok(value)
 }
 
+/// What a patch made of an object, and what is known about the patch.
+pub(super) struct Patched {
+    pub(super) object: Value,
+    /// Whether the patch reached into the metadata.
+    pub(super) metadata_touched: bool,
+    /// What is wrong with the patch's own text.
+    pub(super) findings: Vec<String>,
+}
+
 /// Takes the outcome of a patch for an object of the resource.
-///
-/// `patch` is what was merged into it, if it was a merge; `found` is what is wrong with the patch's own text.
-pub(super) fn patched(
-    call: &Call,
-    patched: Value,
-    patch: Option<&Value>,
-    found: Vec<String>,
-    directive: FieldValidation,
-) -> Result<Value, Status> {
-    let text = if call.resource.is_builtin() {
-        patched_text::of_builtin(&patched, patch)
+pub(super) fn patched(call: &Call, patched: Patched, directive: FieldValidation) -> Result<Value, Status> {
+    let Patched { object, metadata_touched, findings } = patched;
+    let builtin = call.resource.is_builtin();
+    let text = if builtin {
+        patched_text::of_builtin(&object, metadata_touched)
     } else {
-        json::to_string(&patched)
+        patched_text::of_custom(&object)
     };
-    let decoded = decode(&call.resource, patched, found, text.as_bytes());
+    let decoded = if builtin && meta::object::api_version(&object).is_empty() {
+        Ok(without_version(&call.resource, &object, findings))
+    } else {
+        decode(&call.resource, object, findings, text.as_bytes())
+    };
     let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text))?;
     report(findings, directive, &call.warnings).map_err(|failure| failure.of_patch(&text))?;
-    check_version(&call.resource, &value)?;
+    // Another version is a matter of validation here; only none at all cannot get there.
+    if meta::object::api_version(&value).is_empty() {
+        return Err(Status::internal_error(
+            "Object 'apiVersion' is missing in 'object has no apiVersion field'",
+        ));
+    }
     Ok(value)
+}
+
+/// A built-in object whose version was taken away is read in the form it has inside the reference, which has other
+/// names for everything: nothing of it is known.
+fn without_version(resource: &Resource, object: &Value, mut findings: Vec<String>) -> (Value, Findings) {
+    let members = object.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "kind");
+    findings.extend(members.map(|key| format!("unknown field \"{key}\"")));
+    let version = GroupVersion::new(resource.group.clone(), resource.version.clone());
+    let kind = NamedKind { version, kind: resource.names.kind.clone() };
+    let mut hollow = Map::new();
+    hollow.insert("apiVersion", resource.api_version());
+    hollow.insert("kind", resource.names.kind.clone());
+    (Value::Object(hollow), Findings { kind, texts: findings })
 }
 
 /// Fields in a strategic patch that the kind does not have.

@@ -204,7 +204,11 @@ async fn dispatch(call: Call) -> Result<Answer, Status> {
         ("create", named) if !(builtin && named) => Box::pin(create::run(&call)).await,
         ("update", true) => Box::pin(update::run(&call)).await,
         ("patch", true) => Box::pin(patch::run(&call)).await,
-        ("update" | "patch", false) if !builtin => Err(Status::bad_request("name must be provided")),
+        ("patch", false) if !builtin => {
+            patch::patch_type(&call)?;
+            Err(name_required())
+        }
+        ("update", false) if !builtin => Err(name_required()),
         ("delete", true) => Box::pin(delete::run(&call)).await,
         ("deletecollection", false) if call.resource.allows("deletecollection") => {
             Box::pin(delete_collection::run(&call)).await
@@ -212,6 +216,10 @@ async fn dispatch(call: Call) -> Result<Answer, Status> {
         (verb, _) if !builtin => Err(Status::method_not_supported(&call.resource.group_resource(), verb)),
         _ => Err(method_not_allowed()),
     }
+}
+
+fn name_required() -> Status {
+    Status::bad_request("name must be provided")
 }
 
 async fn run_subresource(call: &Call) -> Result<Answer, Status> {

@@ -18,11 +18,13 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let output = call.output()?;
     let write_kind = if kind == PatchType::Apply { WriteKind::Apply } else { WriteKind::Patch };
     let options = WriteOptions::parse(&call.info.query, write_kind)?;
-    let patch = Patch::read(call, kind, options.field_validation)?;
+    // What is wrong with the patch matters only when there is something to be patched.
+    let patch = Patch::read(call, kind, options.field_validation);
     let applies = kind == PatchType::Apply;
     let change = Change { call, options: &options, output, expected_uid: String::new(), applies };
     change
         .apply(|live| {
+            let patch = patch.as_ref().map_err(Status::clone)?;
             let mut object = patch.apply(call, live, &options)?;
             match_namespace(&mut object, call.namespace())?;
             match_name(&mut object, call.name())?;
@@ -86,11 +88,11 @@ impl Patch {
             (_, None) => return Err(call.not_found()),
             (_, Some(live)) => live.clone(),
         };
-        let (merged, directive) = match &self.body {
+        let metadata_touched = match &self.body {
             // The reference does not say why a patch does not apply.
             PatchBody::Json(patch) => {
                 patched = patch.apply(patched).map_err(|_| does_not_apply())?;
-                (None, options.field_validation)
+                patch.reaches_into("metadata")
             }
             PatchBody::Strategic(patch) => {
                 let unknown = call.resource.form.strategic_merge(&mut patched, patch.clone())?;
@@ -99,10 +101,11 @@ impl Patch {
             }
             PatchBody::Merge(patch) | PatchBody::Apply(patch) => {
                 merge::apply(&mut patched, patch.clone());
-                (Some(patch), options.field_validation)
+                patch.get("metadata").is_some()
             }
         };
-        body::patched(call, patched, merged, self.findings.clone(), directive)
+        let patched = body::Patched { object: patched, metadata_touched, findings: self.findings.clone() };
+        body::patched(call, patched, options.field_validation)
     }
 }
 

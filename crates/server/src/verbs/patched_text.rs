@@ -28,22 +28,44 @@ const OWNER: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "bl
 const MANAGER: [&str; 7] =
     ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
 
-/// `patch` is what was merged into the object, if it was a merge.
-pub(super) fn of_builtin(object: &Value, patch: Option<&Value>) -> String {
+/// The text of an object of a custom kind, which is written with sorted keys in any case.
+pub(super) fn of_custom(object: &Value) -> String {
+    escaped(&json::to_string(object))
+}
+
+/// The text of an object of a built-in kind; `touched` says whether the patch reached into its metadata.
+pub(super) fn of_builtin(object: &Value, touched: bool) -> String {
     let mut text = Vec::new();
-    let Value::Object(members) = object else { return json::to_string(object) };
+    let Value::Object(members) = object else { return of_custom(object) };
     text.push(b'{');
     for (index, (key, value)) in members.iter().enumerate() {
         start_member(key, index == 0, &mut text);
         match value {
             Value::Object(metadata) if key == "metadata" => {
-                encode_metadata(metadata, patch.and_then(|patch| patch.get("metadata")).is_some(), &mut text);
+                encode_metadata(metadata, touched, &mut text);
             }
             other => json::encode(other, &mut text),
         }
     }
     text.push(b'}');
-    String::from_utf8(text).unwrap_or_default()
+    escaped(&String::from_utf8(text).unwrap_or_default())
+}
+
+/// Go's encoder writes what could end a script or a line in JavaScript as escapes. Outside of strings JSON has none
+/// of these characters.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 fn encode_metadata(metadata: &Map, touched: bool, text: &mut Vec<u8>) {
@@ -106,12 +128,17 @@ mod tests {
             r#"{"kind":"A","apiVersion":"v1","metadata":{"uid":"u","name":"n","managedFields":[{"time":"t","manager":"m"}]}}"#,
         );
         assert_eq!(
-            of_builtin(&object, Some(&parse(r#"{"kind":"A"}"#))),
+            of_builtin(&object, false),
             r#"{"apiVersion":"v1","kind":"A","metadata":{"name":"n","uid":"u","managedFields":[{"manager":"m","time":"t"}]}}"#
         );
         assert_eq!(
-            of_builtin(&object, Some(&parse(r#"{"metadata":{}}"#))),
+            of_builtin(&object, true),
             r#"{"apiVersion":"v1","kind":"A","metadata":{"managedFields":[{"manager":"m","time":"t"}],"name":"n","uid":"u"}}"#
         );
+    }
+    #[test]
+    fn what_would_end_a_script_is_escaped() {
+        let object = json::parse("{\"a\":\"<&>\u{2028}\"}".as_bytes()).unwrap().value;
+        assert_eq!(of_custom(&object), r#"{"a":"\u003c\u0026\u003e\u2028"}"#);
     }
 }

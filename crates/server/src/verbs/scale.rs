@@ -82,11 +82,12 @@ async fn patch(call: &Call, scaled: &Scaled<'_>) -> Result<Answer, Status> {
     let output = call.output()?;
     let write_kind = if kind == PatchType::Apply { WriteKind::Apply } else { WriteKind::Patch };
     let options = WriteOptions::parse(&call.info.query, write_kind)?;
-    let patch = Patch::read(call, kind, options.field_validation)?;
+    let patch = Patch::read(call, kind, options.field_validation);
     let change = Change { call, options: &options, output, expected_uid: String::new(), applies: true };
     let answer = change.apply(|live| {
         scaled.write(call, live, |old| {
-            let mut scale = patched(call, &patch, old, &options)?;
+            let patch = patch.as_ref().map_err(Status::clone)?;
+            let mut scale = patched(call, patch, old, &options)?;
             match_namespace(&mut scale, call.namespace())?;
             match_name(&mut scale, call.name())?;
             Ok(scale)
@@ -270,18 +271,20 @@ fn decode(scale: &mut Value) -> Result<Vec<String>, String> {
 /// What a patch makes of a Scale, with its owners recorded.
 fn patched(call: &Call, patch: &Patch, old: &Value, options: &WriteOptions) -> Result<Value, Status> {
     let mut new = old.clone();
-    let mut merged = None;
-    match &patch.body {
+    let touched = match &patch.body {
         PatchBody::Apply(configuration) => return applied(call, old, configuration, options),
-        PatchBody::Json(patch) => new = patch.apply(new).map_err(|_| does_not_apply())?,
+        PatchBody::Json(patch) => {
+            new = patch.apply(new).map_err(|_| does_not_apply())?;
+            patch.reaches_into("metadata")
+        }
         PatchBody::Merge(patch) => {
             merge::apply(&mut new, patch.clone());
-            merged = Some(patch);
+            patch.get("metadata").is_some()
         }
         // Custom resources take no such patches; their media type has been refused.
         PatchBody::Strategic(_) => return Err(does_not_apply()),
-    }
-    let text = patched_text::of_builtin(&new, merged);
+    };
+    let text = patched_text::of_builtin(&new, touched);
     let refused = |why: String| {
         let error = FieldError::invalid(&FieldPath::ROOT.field("patch"), text.as_str(), why);
         Status::invalid(&meta::gvk::GroupKind::new("", ""), "", &[error])

@@ -56,7 +56,9 @@ impl Connector {
         let stream = self.tls.connect(server_name, stream).await;
         let stream = stream.map_err(|error| ConnectError(handshake_text(&error, &name)))?;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok(Secured { stream: TokioIo::new(stream), http2 })
+        let ends =
+            stream.get_ref().0.local_addr().and_then(|near| Ok((near, stream.get_ref().0.peer_addr()?)));
+        Ok(Secured { stream: TokioIo::new(stream), http2, ends: ends.ok() })
     }
 }
 
@@ -78,6 +80,22 @@ impl Connects<Uri> for Connector {
 pub(super) struct Secured {
     stream: TokioIo<TlsStream<TcpStream>>,
     http2: bool,
+    /// Our end and the other one.
+    ends: Option<(SocketAddr, SocketAddr)>,
+}
+
+impl Secured {
+    /// A failure of the connection with both its ends, as Go tells it.
+    fn failed(&self, doing: &str, error: io::Error) -> io::Error {
+        let told = matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
+        match self.ends {
+            Some((near, far)) if told => {
+                let text = format!("{doing} tcp {near}->{far}: {doing}: {}", io_text(&error));
+                io::Error::new(error.kind(), ConnectError(text))
+            }
+            _ => error,
+        }
+    }
 }
 
 impl Connection for Secured {
@@ -92,13 +110,13 @@ impl Read for Secured {
         cx: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        Pin::new(&mut self.stream).poll_read(cx, buffer).map_err(|error| self.failed("read", error))
     }
 }
 
 impl Write for Secured {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        Pin::new(&mut self.stream).poll_write(cx, bytes).map_err(|error| self.failed("write", error))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -130,6 +148,9 @@ fn dial_text(address: SocketAddr, error: &io::Error) -> String {
 
 /// A failure of the network as Go prints its number.
 pub(super) fn io_text(error: &io::Error) -> String {
+    if let Some(ConnectError(text)) = error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        return text.clone();
+    }
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         io::ErrorKind::ConnectionReset => "connection reset by peer".to_owned(),

@@ -10,7 +10,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::{TLS12, TLS13};
-use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, InvalidMessage, OtherError, RootCertStore, SignatureScheme,
+};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::config::{ClientConfig, ConfigError};
@@ -94,12 +96,12 @@ impl ServerCertVerifier for Verifier {
             }
             None => Err(CertificateError::UnknownIssuer.into()),
         };
-        vouched.or_else(|error| {
-            if self.listed.contains(end_entity) {
-                verify_listed(end_entity, server_name, now)
-            } else {
-                Err(error)
-            }
+        vouched.or_else(|error| match error {
+            _ if self.listed.contains(end_entity) => verify_listed(end_entity, server_name, now),
+            rustls::Error::InvalidCertificate(
+                CertificateError::UnknownIssuer | CertificateError::BadSignature,
+            ) => Err(unknown_authority(end_entity, &self.listed)),
+            error => Err(error),
         })
     }
 
@@ -148,11 +150,54 @@ fn verify_listed(
     Ok(ServerCertVerified::assertion())
 }
 
+/// Nobody vouches for a certificate. If somebody of the right name is there but has another key, that is said too.
+fn unknown_authority(certificate: &CertificateDer<'_>, listed: &[CertificateDer<'static>]) -> rustls::Error {
+    let parse = |der| X509Certificate::from_der(der).ok().map(|(_, parsed)| parsed);
+    let candidate = parse(certificate).and_then(|child| {
+        let named = |parent: &X509Certificate<'_>| parent.subject().as_raw() == child.issuer().as_raw();
+        let parent = listed.iter().filter_map(|der| parse(der)).find(named)?;
+        let name = parent.subject().iter_common_name().next().or(parent.subject().iter_organization().next());
+        let name = name.and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned();
+        Some((verification_failure(&child), name))
+    });
+    let hint = candidate.map_or_else(String::new, |(failure, name)| {
+        let (failure, name) = (meta::go_fmt::quote(failure), meta::go_fmt::quote(&name));
+        format!(
+            " (possibly because of {failure} while trying to verify candidate authority certificate {name})"
+        )
+    });
+    let text = format!("certificate signed by unknown authority{hint}");
+    CertificateError::Other(OtherError(Arc::new(Unbelieved(text)))).into()
+}
+
+/// What Go says of a signature that does not fit, by the algorithm.
+fn verification_failure(certificate: &X509Certificate<'_>) -> &'static str {
+    const ECDSA: &str = "1.2.840.10045.4";
+    const ED25519: &str = "1.3.101.112";
+    let algorithm = certificate.signature_algorithm.algorithm.to_id_string();
+    if algorithm.starts_with(ECDSA) {
+        "x509: ECDSA verification failure"
+    } else if algorithm == ED25519 {
+        "x509: Ed25519 verification failure"
+    } else {
+        "crypto/rsa: verification error"
+    }
+}
+
+/// Why a certificate is not believed, in Go's words.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unbelieved(String);
+
 /// What Go says of a failed handshake.
 pub(super) fn failure_text(error: &rustls::Error, server_name: &str) -> String {
     match error {
         rustls::Error::InvalidCertificate(error) => {
             format!("tls: failed to verify certificate: x509: {}", certificate_text(error, server_name))
+        }
+        // Nearly always it is a server without TLS.
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            "http: server gave HTTP response to HTTPS client".to_owned()
         }
         rustls::Error::InvalidMessage(_) => "tls: first record does not look like a TLS handshake".to_owned(),
         rustls::Error::AlertReceived(alert) => format!("remote error: tls: {}", alert_text(*alert)),
@@ -184,6 +229,7 @@ fn certificate_text(error: &CertificateError, server_name: &str) -> String {
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             "certificate specifies an incompatible key usage".to_owned()
         }
+        CertificateError::Other(OtherError(why)) => why.to_string(),
         CertificateError::UnhandledCriticalExtension => "unhandled critical extension".to_owned(),
         other => other.to_string(),
     }
@@ -232,5 +278,97 @@ fn alert_text(alert: rustls::AlertDescription) -> String {
         Alert::UnrecognisedName => "unrecognized name".to_owned(),
         Alert::NoApplicationProtocol => "no application protocol".to_owned(),
         other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+
+    struct Authority {
+        issuer: Issuer<'static, KeyPair>,
+        der: CertificateDer<'static>,
+    }
+
+    fn authority(name: &str) -> Authority {
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        let der = params.self_signed(&key).unwrap().der().clone();
+        Authority { issuer: Issuer::new(params, key), der }
+    }
+
+    fn leaf(authority: &Authority, names: &[&str], end: i32) -> CertificateDer<'static> {
+        let mut params =
+            CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
+        params.not_after = rcgen::date_time_ymd(end, 1, 1);
+        params.signed_by(&KeyPair::generate().unwrap(), &authority.issuer).unwrap().der().clone()
+    }
+
+    fn verify(
+        listed: &[&CertificateDer<'static>],
+        shown: &CertificateDer<'static>,
+        name: &str,
+    ) -> Result<(), String> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let listed: Vec<_> = listed.iter().map(|der| (*der).clone()).collect();
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(listed.iter().cloned());
+        let trusted = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
+        let verifier = Verifier { trusted: trusted.ok(), listed, provider };
+        let now = UnixTime::since_unix_epoch(std::time::Duration::from_hours(500_000));
+        let server_name = ServerName::try_from(name.to_owned()).unwrap();
+        let verified = verifier.verify_server_cert(shown, &[], &server_name, &[], now);
+        verified.map(drop).map_err(|error| failure_text(&error, name))
+    }
+
+    #[test]
+    fn a_certificate_is_believed_or_told_apart_as_go_does() {
+        let (known, stranger, namesake) = (authority("a"), authority("b"), authority("a"));
+        let shown = leaf(&known, &["s.n.svc", "10.0.0.1"], 2040);
+        let prefix = "tls: failed to verify certificate: x509:";
+        assert_eq!(verify(&[&stranger.der, &known.der], &shown, "s.n.svc"), Ok(()));
+        assert_eq!(verify(&[&known.der], &shown, "10.0.0.1"), Ok(()));
+        for (listed, shown, name, why) in [
+            (vec![&stranger.der], &shown, "s.n.svc", "certificate signed by unknown authority"),
+            (vec![], &shown, "s.n.svc", "certificate signed by unknown authority"),
+            (
+                vec![&namesake.der],
+                &shown,
+                "s.n.svc",
+                r#"certificate signed by unknown authority (possibly because of "x509: ECDSA verification failure" while trying to verify candidate authority certificate "a")"#,
+            ),
+            (vec![&known.der], &shown, "t.n.svc", "certificate is valid for s.n.svc, not t.n.svc"),
+            (vec![&known.der], &shown, "10.0.0.2", "certificate is valid for 10.0.0.1, not 10.0.0.2"),
+            (
+                vec![&known.der],
+                &leaf(&known, &["s.n.svc"], 2040),
+                "10.0.0.2",
+                "cannot validate certificate for 10.0.0.2 because it doesn't contain any IP SANs",
+            ),
+            (
+                vec![&known.der],
+                &leaf(&known, &["s.n.svc"], 2020),
+                "s.n.svc",
+                "certificate has expired or is not yet valid: current time 2027-01-15T08:00:00Z is after 2020-01-01T00:00:00Z",
+            ),
+        ] {
+            assert_eq!(verify(&listed, shown, name), Err(format!("{prefix} {why}")));
+        }
+    }
+
+    #[test]
+    fn a_certificate_may_be_its_own_authority() {
+        for is_ca in [IsCa::NoCa, IsCa::Ca(BasicConstraints::Unconstrained)] {
+            let mut params = CertificateParams::new(vec!["s.n.svc".to_owned()]).unwrap();
+            params.is_ca = is_ca;
+            let own = params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone();
+            assert_eq!(verify(&[&own], &own, "s.n.svc"), Ok(()));
+            let other = verify(&[&own], &own, "t.n.svc").unwrap_err();
+            assert!(other.ends_with("not t.n.svc") || other.ends_with("match t.n.svc"), "{other}");
+        }
     }
 }

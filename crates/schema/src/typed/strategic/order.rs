@@ -116,6 +116,9 @@ pub(super) fn arrange(
         return Ok(merged);
     }
     let maps = holds_maps(&merged, &[])?;
+    if maps {
+        wanted.iter().chain(live).try_for_each(|item| identity(item, key).map(|_| ()))?;
+    }
     let position = |list: &[Value], item: &Value| -> Option<usize> {
         let of = |value: &Value| if maps { value.get(key).cloned() } else { Some(value.clone()) };
         let wanted = of(item);

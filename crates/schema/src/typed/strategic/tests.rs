@@ -124,6 +124,10 @@ fn bad_patches_are_refused_with_the_reference_words() {
             StrategicError::Internal("map: map[kind:A] does not contain declared merge key: uid".to_owned()),
         ),
         (
+            r#"{"metadata":{"$setElementOrder/ownerReferences":[{"name":"x"}],"ownerReferences":[{"uid":"u"}]}}"#,
+            StrategicError::Internal("map: map[name:x] does not contain declared merge key: uid".to_owned()),
+        ),
+        (
             r#"{"metadata":{"$setElementOrder/finalizers":["a"],"finalizers":["b"]}}"#,
             StrategicError::Internal(
                 "The order in patch list:\n[b]\n doesn't match $setElementOrder list:\n[a]\n".to_owned(),
