@@ -9,6 +9,7 @@
 //! A cache is cold until somebody asks for its resource; a definition that nobody uses costs nothing.
 
 use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -19,6 +20,7 @@ use parking_lot::{Mutex, RwLock};
 use store::Revision;
 use tokio::sync::Notify;
 
+use crate::index::{By, Candidates, INDEXED_FROM, Index, Indexes, Narrow};
 use crate::object::{self, FieldPaths, Foreign, Object};
 use crate::wakeups::Wakeups;
 
@@ -70,6 +72,11 @@ impl Event {
             Some(frames) => frames.get(change, form, encode),
             None => encode(),
         }
+    }
+
+    /// Whether the object is there after the change.
+    pub(crate) fn is_present(&self) -> bool {
+        self.change != Change::Deleted
     }
 
     /// The same without what was encoded: who comes so late encodes for itself.
@@ -154,6 +161,14 @@ pub fn label_bits(key: &str, value: &str) -> u64 {
 /// The objects of a resource by `namespace/name` or `name`.
 pub type Objects = OrdMap<Text, Entry>;
 
+/// The objects in a namespace; with an empty one, all.
+pub fn in_namespace<'a>(objects: &'a Objects, namespace: &str) -> impl Iterator<Item = &'a Entry> {
+    let start = if namespace.is_empty() { Text::default() } else { join_key(namespace, "") };
+    let end = (!namespace.is_empty()).then(|| Text::from([namespace, "0"].concat())); // '0' follows '/'
+    let end = end.map_or(Bound::Unbounded, Bound::Excluded);
+    objects.range((Bound::Included(start), end)).map(|(_, entry)| entry)
+}
+
 /// A consistent state of a resource.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -162,6 +177,14 @@ pub struct Snapshot {
     pub revision: Revision,
     /// The cursor of a watch that goes on from this state.
     pub cursor: u64,
+}
+
+/// A state that pages of a list are read from.
+pub(crate) struct Kept {
+    pub(crate) revision: Revision,
+    pub(crate) objects: Objects,
+    /// What the list is narrowed to.
+    pub(crate) candidates: Option<(By, Candidates)>,
 }
 
 /// See the module's description.
@@ -194,7 +217,8 @@ struct State {
     /// Changes up to and including this revision are not in the ring any more.
     ring_floor: Revision,
     ring_bytes: usize,
-    paging: VecDeque<(Revision, Objects)>,
+    paging: VecDeque<Kept>,
+    indexes: Indexes,
 }
 
 enum Phase {
@@ -228,6 +252,7 @@ impl Cache {
                 ring_floor: Revision(0),
                 ring_bytes: 0,
                 paging: VecDeque::new(),
+                indexes: Indexes::default(),
             }),
             head: AtomicU64::new(0),
             wakeups: Arc::default(),
@@ -265,6 +290,7 @@ impl Cache {
             (key.clone(), Entry { object, label_bits: entry.label_bits })
         };
         state.objects = state.objects.iter().map(reread).collect();
+        state.indexes.clear();
     }
 
     /// The current object, which the caller knows to be fresh enough.
@@ -274,33 +300,69 @@ impl Cache {
 
     /// The current state. `applied` is a revision that the feed is known to have passed.
     pub fn snapshot(&self, applied: Revision) -> Snapshot {
+        self.state.read().snapshot(applied)
+    }
+
+    /// The current state, with those of its objects that have a value where an index knows them. The index is made
+    /// when it is missing and pays.
+    pub(crate) fn snapshot_by(
+        &self,
+        applied: Revision,
+        narrow: Option<&Narrow>,
+    ) -> (Snapshot, Option<Candidates>) {
+        let Some(narrow) = narrow else { return (self.snapshot(applied), None) };
+        self.index(narrow);
         let state = self.state.read();
-        Snapshot {
-            objects: state.objects.clone(),
-            revision: state.revision.max(applied),
-            cursor: state.next_cursor(),
-        }
+        (state.snapshot(applied), state.indexes.candidates(narrow))
+    }
+
+    /// Makes an index of the objects without keeping the writer waiting, and catches up with what it wrote.
+    fn index(&self, narrow: &Narrow) {
+        let fields = self.fields();
+        let (objects, cursor) = {
+            let state = self.state.read();
+            let pays = state.objects.len() >= INDEXED_FROM && matches!(state.phase, Phase::Ready);
+            if !pays || state.indexes.has(&narrow.by) || !state.indexes.has_room() {
+                return;
+            }
+            (state.objects.clone(), state.next_cursor())
+        };
+        let mut index = Index::of(narrow, &objects);
+        let mut state = self.state.write();
+        let same_fields = Arc::ptr_eq(&fields, &self.fields.read());
+        let Some(skipped) = cursor.checked_sub(state.ring_start).filter(|_| same_fields) else { return };
+        let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+        state.ring.iter().skip(skipped).for_each(|event| index.catch_up(event));
+        state.indexes.add(index);
     }
 
     /// The state at an older revision, if it is still known.
-    pub fn snapshot_at(&self, revision: Revision) -> Option<Objects> {
+    pub(crate) fn snapshot_at(
+        &self,
+        revision: Revision,
+        narrow: Option<&Narrow>,
+    ) -> Option<(Objects, Option<Candidates>)> {
         let state = self.state.read();
         if state.revision <= revision {
-            return Some(state.objects.clone());
+            let candidates = narrow.and_then(|narrow| state.indexes.candidates(narrow));
+            return Some((state.objects.clone(), candidates));
         }
-        state.paging.iter().find(|(kept, _)| *kept == revision).map(|(_, objects)| objects.clone())
+        let kept = state.paging.iter().find(|kept| kept.revision == revision)?;
+        let same = |by: &By| narrow.is_some_and(|narrow| narrow.by == *by);
+        let candidates = kept.candidates.as_ref().filter(|(by, _)| same(by)).map(|(_, found)| found.clone());
+        Some((kept.objects.clone(), candidates))
     }
 
     /// Keeps a state for the pages that follow.
-    pub fn keep_for_paging(&self, revision: Revision, objects: Objects) {
+    pub(crate) fn keep_for_paging(&self, kept: Kept) {
         let mut state = self.state.write();
-        if state.paging.iter().any(|(kept, _)| *kept == revision) {
+        if state.paging.iter().any(|known| known.revision == kept.revision) {
             return;
         }
         if state.paging.len() == PAGING_SNAPSHOTS {
             state.paging.pop_front();
         }
-        state.paging.push_back((revision, objects));
+        state.paging.push_back(kept);
     }
 
     /// The revision of the newest change to this resource that has come in.
@@ -449,6 +511,14 @@ impl Cache {
 }
 
 impl State {
+    fn snapshot(&self, applied: Revision) -> Snapshot {
+        Snapshot {
+            objects: self.objects.clone(),
+            revision: self.revision.max(applied),
+            cursor: self.next_cursor(),
+        }
+    }
+
     fn next_cursor(&self) -> u64 {
         self.ring_start + self.ring.len() as u64
     }
@@ -456,6 +526,7 @@ impl State {
     /// Starts from a state that was read at `revision`.
     fn begin(&mut self, objects: Objects, revision: Revision) {
         self.objects = objects;
+        self.indexes.clear();
         self.revision = revision;
         self.ring_floor = revision;
     }
@@ -492,10 +563,14 @@ impl State {
                 (_, None) => Change::Added,
                 (_, Some(_)) => Change::Modified,
             };
+            let key = Text::from(key);
             if change == Change::Deleted {
-                self.objects.remove(key);
+                self.indexes.follow(&key, previous.as_ref(), None);
+                self.objects.remove(&key);
             } else {
-                self.objects.insert(key.into(), Entry::new(object.clone()));
+                let entry = Entry::new(object.clone());
+                self.indexes.follow(&key, previous.as_ref(), Some(&entry));
+                self.objects.insert(key, entry);
             }
             self.push(Arc::new(Event::new(change, batch.revision, object, previous)));
         }

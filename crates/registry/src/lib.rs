@@ -10,6 +10,7 @@ pub mod codec;
 mod continue_token;
 mod feed;
 mod follow;
+mod index;
 mod list;
 mod object;
 mod skim;
@@ -23,8 +24,9 @@ use bytes::Bytes;
 use parking_lot::RwLock;
 use store::{Revision, Store};
 
-pub use cache::{Cache, Change, Entry, Event, Objects, Snapshot, join_key, label_bits};
+pub use cache::{Cache, Change, Entry, Event, Objects, Snapshot, in_namespace, join_key, label_bits};
 pub use continue_token::{ContinueToken, TokenError};
+pub use index::{By, Narrow, ValueOf};
 pub use list::{At, Page, PageRequest, page_of_state};
 pub use object::{FieldPathSpec, FieldPaths, Foreign, Object};
 pub use watch::{Start, Watcher};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use meta::Text;
 use store::{KeyRange, Range, Revision};
 
-use crate::cache::{self, Cache, Entry, Objects};
+use crate::cache::{self, Cache, Entry, Kept, Objects};
+use crate::index::{Candidates, Narrow};
 use crate::object::Object;
 use crate::{Error, Registry};
 
@@ -58,12 +59,38 @@ impl Registry {
         request: &PageRequest,
         matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
     ) -> Result<Page, Error> {
-        let (objects, revision) = self.state(cache, request.at).await?;
-        Ok(page_of_state(cache, objects, revision, request, matches))
+        self.page_by(cache, request, None, matches).await
+    }
+
+    /// The same where all that match have a value: with an index, only these are looked at.
+    pub async fn page_by(
+        &self,
+        cache: &Cache,
+        request: &PageRequest,
+        narrow: Option<&Narrow>,
+        matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
+    ) -> Result<Page, Error> {
+        let (objects, candidates, revision) = self.state_by(cache, request.at, narrow).await?;
+        let page = page_of(&objects, candidates.as_ref(), request, matches, revision);
+        if page.last.is_some() {
+            let candidates = narrow.map(|narrow| narrow.by.clone()).zip(candidates);
+            cache.keep_for_paging(Kept { revision, objects, candidates });
+        }
+        Ok(page)
     }
 
     /// The whole resource at a state.
     pub async fn state(&self, cache: &Cache, at: At) -> Result<(Objects, Revision), Error> {
+        let (objects, _, revision) = self.state_by(cache, at, None).await?;
+        Ok((objects, revision))
+    }
+
+    async fn state_by(
+        &self,
+        cache: &Cache,
+        at: At,
+        narrow: Option<&Narrow>,
+    ) -> Result<(Objects, Option<Candidates>, Revision), Error> {
         let applied = match at {
             At::Fresh => self.fresh(cache).await?,
             At::Any => self.any_state(cache).await?,
@@ -72,19 +99,27 @@ impl Registry {
                 self.wait_for(revision).await?;
                 self.applied()
             }
-            At::Exactly(revision) => return Ok((self.state_at(cache, revision).await?, revision)),
+            At::Exactly(revision) => {
+                let (objects, candidates) = self.state_at(cache, revision, narrow).await?;
+                return Ok((objects, candidates, revision));
+            }
         };
-        let snapshot = cache.snapshot(applied);
-        Ok((snapshot.objects, snapshot.revision))
+        let (snapshot, candidates) = cache.snapshot_by(applied, narrow);
+        Ok((snapshot.objects, candidates, snapshot.revision))
     }
 
     /// An older state: from memory if it is still there, else from the store's history.
-    async fn state_at(&self, cache: &Cache, revision: Revision) -> Result<Objects, Error> {
+    async fn state_at(
+        &self,
+        cache: &Cache,
+        revision: Revision,
+        narrow: Option<&Narrow>,
+    ) -> Result<(Objects, Option<Candidates>), Error> {
         self.any_state(cache).await?;
         self.wait_for(revision).await?;
-        match cache.snapshot_at(revision) {
-            Some(objects) => Ok(objects),
-            None => self.state_from_history(cache, revision).await,
+        match cache.snapshot_at(revision, narrow) {
+            Some(state) => Ok(state),
+            None => Ok((self.state_from_history(cache, revision).await?, None)),
         }
     }
 
@@ -118,15 +153,16 @@ pub fn page_of_state(
     request: &PageRequest,
     matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
 ) -> Page {
-    let page = page_of(&objects, request, matches, revision);
+    let page = page_of(&objects, None, request, matches, revision);
     if page.last.is_some() {
-        cache.keep_for_paging(revision, objects);
+        cache.keep_for_paging(Kept { revision, objects, candidates: None });
     }
     page
 }
 
 fn page_of(
     objects: &Objects,
+    candidates: Option<&Candidates>,
     request: &PageRequest,
     matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
     revision: Revision,
@@ -140,6 +176,10 @@ fn page_of(
         (None, Some(end)) => (Bound::Included(start.as_str()), Bound::Excluded(end.as_str())),
         (None, None) => (Bound::Included(start.as_str()), Bound::Unbounded),
     };
+    if let Some(candidates) = candidates {
+        let bounds = (bounds, below.len());
+        return page_of_candidates(objects, candidates, bounds, request.limit, matches, revision);
+    }
     let mut rest = objects.range::<_, str>(bounds);
 
     let mut page = Page { objects: Vec::new(), revision, last: None, remaining: None };
@@ -153,6 +193,31 @@ fn page_of(
             let behind = if matches.is_none() { rest.count() } else { usize::from(rest.next().is_some()) };
             page.last = (behind > 0).then(|| key[below.len()..].into());
             page.remaining = (behind > 0 && matches.is_none()).then_some(behind);
+            break;
+        }
+    }
+    page
+}
+
+/// A page of those objects that an index has found. `bounds` of the keys, and how much of a key is the namespace.
+fn page_of_candidates(
+    objects: &Objects,
+    candidates: &Candidates,
+    ((start, end), below): ((Bound<&str>, Bound<&str>), usize),
+    limit: usize,
+    matches: Option<&(dyn Fn(&Entry) -> bool + Sync)>,
+    revision: Revision,
+) -> Page {
+    let mut page = Page { objects: Vec::new(), revision, last: None, remaining: None };
+    for (key, entry) in candidates.range((start, end)) {
+        if matches.is_some_and(|matches| !matches(entry)) {
+            continue;
+        }
+        page.objects.push(entry.object.clone());
+        if page.objects.len() == limit {
+            // As without an index: something is behind it, whether or not it matches.
+            let mut behind = objects.range::<_, str>((Bound::Excluded(key.as_str()), end));
+            page.last = behind.next().map(|_| key[below..].into());
             break;
         }
     }

@@ -218,6 +218,16 @@ impl Object {
         &self.labels
     }
 
+    /// The value of a selectable field; empty when it has none.
+    pub fn field_text(&self, field: &FieldPathSpec) -> Text {
+        if let Some(known) = &self.fields
+            && let Some(index) = known.paths.position(&field.label)
+        {
+            return known.values[index].clone();
+        }
+        scalar_text(scalar(&self.bytes, &field.path))
+    }
+
     /// Whether a selectable field has this value. Mostly it has been read already; a field that became
     /// selectable after the object was kept is read now.
     pub fn field_is(&self, field: &FieldPathSpec, value: &str) -> bool {

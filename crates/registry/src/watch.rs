@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use store::{KeyRange, Revision, Watch, WatchMessage};
 
 use crate::cache::{Cache, Change, Event, Objects, Tail};
+use crate::index::Narrow;
 use crate::list::At;
 use crate::wakeups::Seat;
 use crate::{Error, Registry};
@@ -60,6 +61,16 @@ impl Watcher {
         cache: Arc<Cache>,
         start: Start,
     ) -> Result<(Self, Option<(Objects, Revision)>), Error> {
+        Watcher::open_by(registry, cache, start, None).await
+    }
+
+    /// The same where only objects with a value are wanted: the state need not hold others. Changes come all.
+    pub async fn open_by(
+        registry: Arc<Registry>,
+        cache: Arc<Cache>,
+        start: Start,
+        narrow: Option<&Narrow>,
+    ) -> Result<(Self, Option<(Objects, Revision)>), Error> {
         match start {
             Start::State(at) => {
                 let applied = match at {
@@ -71,11 +82,12 @@ impl Watcher {
                         registry.applied()
                     }
                 };
-                let snapshot = cache.snapshot(applied);
+                let (snapshot, candidates) = cache.snapshot_by(applied, narrow);
+                let objects = candidates.map_or(snapshot.objects, |found| found.objects());
                 let source = Source::Ring(snapshot.cursor);
                 let watcher =
                     Watcher { registry, cache, source, lane: 0, seat: None, seen: snapshot.revision };
-                Ok((watcher, Some((snapshot.objects, snapshot.revision))))
+                Ok((watcher, Some((objects, snapshot.revision))))
             }
             Start::After(revision) => {
                 registry.any_state(&cache).await?;

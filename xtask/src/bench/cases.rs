@@ -25,7 +25,7 @@ pub(crate) struct Case {
 }
 
 /// In the order in which they run. The kernel counts CPU time in steps of 10 ms: cheap operations need large counts.
-const CASES: [Case; 15] = [
+const CASES: [Case; 23] = [
     case("start", Place::Itself, true, "start", "start"),
     case("idle", Place::Fresh, true, "idle --seconds 10", "idle --seconds 3"),
     case("create-c1", Place::Fresh, true, "create --objects 3000 -c 1", "create --objects 1000 -c 1"),
@@ -35,10 +35,19 @@ const CASES: [Case; 15] = [
     case("get", Place::Populated, true, "get -n 20000 -c 16", "get -n 10000 -c 16"),
     case("list-full", Place::Populated, true, "list full -n 20 -c 1", "list full -n 10 -c 1"),
     case("list-label", Place::Populated, true, "list label -n 1000 -c 1", "list label -n 500 -c 1"),
+    case("list-paged", Place::Populated, false, "list paged -n 20 -c 1", "list paged -n 10 -c 1"),
+    case("list-field", Place::Populated, false, "list field -n 500 -c 1", "list field -n 200 -c 1"),
+    case("list-table", Place::Populated, false, "list table -n 20 -c 1", "list table -n 10 -c 1"),
+    case("list-metadata", Place::Populated, false, "list metadata -n 20 -c 1", "list metadata -n 10 -c 1"),
     case("update", Place::Populated, false, "update -n 5000 -c 16", "update -n 2000 -c 16"),
+    case("status", Place::Populated, false, "status -n 5000 -c 16", "status -n 2000 -c 16"),
     case("patch", Place::Populated, false, "patch -n 5000 -c 16", "patch -n 2000 -c 16"),
     case("apply", Place::Populated, false, "apply -n 5000 -c 16", "apply -n 2000 -c 16"),
-    case("watch", Place::Fresh, true, "watch -w 1000 -e 1000", "watch -w 1000 -e 100"),
+    // Last on this server: it leaves other objects behind.
+    case("mixed", Place::Populated, false, "mixed --seconds 20", "mixed --seconds 5"),
+    case("watch-w1", Place::Fresh, true, "watch -w 1 -e 5000", "watch -w 1 -e 1000"),
+    case("watch-w100", Place::Fresh, true, "watch -w 100 -e 2000", "watch -w 100 -e 500"),
+    case("watch-w1000", Place::Fresh, true, "watch -w 1000 -e 1000", "watch -w 1000 -e 100"),
     case("validate-cel", Place::Fresh, false, "validate cel -n 200 -c 4", "validate cel -n 50 -c 4"),
     case("validate-large", Place::Fresh, false, "validate large -n 15 -c 1", "validate large -n 5 -c 1"),
     case("crds", Place::Fresh, false, "crds -n 100 -c 4", "crds -n 100 -c 4"),
@@ -83,7 +92,7 @@ mod tests {
     fn cases_are_named_by_their_beginning() {
         assert_eq!(check(&[]).len(), CASES.len());
         assert_eq!(check(&["create"]), ["create-c1", "create-c64", "create-c16"]);
-        assert_eq!(check(&["watch", "start"]), ["start", "watch"]);
+        assert_eq!(check(&["watch-w1000", "start"]), ["start", "watch-w1000"]);
         assert!(select(&["cretae".into()]).err().unwrap().to_string().contains("no case cretae"));
     }
 

@@ -31,8 +31,9 @@ Usage: cargo xtask bench [case…] [--quick] [--runs N]
   --quick    smaller counts
   --runs N   repeat everything N times and take medians (default 1)
 
-Cases: start, idle, create-c1, create-c64, create-c16, get, list-full, list-label, update, patch, apply,
-       watch, validate-cel, validate-large, crds. A beginning names several: `create`, `list`.
+Cases: start, idle, create-c1, create-c64, create-c16, get, list-full, list-label, list-paged, list-field,
+       list-table, list-metadata, update, status, patch, apply, mixed, watch-w1, watch-w100, watch-w1000,
+       validate-cel, validate-large, crds. A beginning names several: `create`, `list`.
 
 Every result is appended to .tools/bench/results.jsonl.
 Compare CPU per operation first: it depends least on what else the machine does.

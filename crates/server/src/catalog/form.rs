@@ -402,6 +402,10 @@ impl Form {
         let conversions = self.asking_views().map(|_| &call.conversions);
         let endpoint = Endpoint { ownership, status: subresource == "status", conversions };
         let mut object = apply(live, configuration, &request, &endpoint).map_err(apply_status)?;
+        if let Form::Builtin(form) = self {
+            // What was merged becomes an object of the kind, which has no empty maps and lists.
+            typed::decode(form.kind, &mut object).map_err(|error| Status::unknown(500, error.to_string()))?;
+        }
         self.default(&mut object);
         Ok(object)
     }
@@ -415,6 +419,7 @@ impl Form {
             let empty = match metadata.get(field) {
                 Some(Value::Object(members)) => members.is_empty(),
                 Some(Value::Array(items)) => items.is_empty(),
+                Some(Value::Null) => true,
                 _ => false,
             };
             if empty {

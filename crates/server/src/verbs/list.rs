@@ -94,7 +94,8 @@ pub(super) async fn read(
         let page = Box::pin(converted::page(call, views, state, selection, &request)).await;
         return page.map(answer).map_err(|error| converted::unready(call, views, &error, options));
     }
-    let page = call.server.registry.page(&call.resource.cache, &request, filter).await;
+    let narrow = if request.only.is_none() { selection.narrow() } else { None };
+    let page = call.server.registry.page_by(&call.resource.cache, &request, narrow.as_ref(), filter).await;
     let page = page.map_err(failed)?;
     if let Some(views) = call.resource.form.views()
         && let Some(error) = views.stranded(&page.objects)

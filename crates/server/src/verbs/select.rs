@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use meta::Text;
 use meta::selector::{field, label};
 use meta::status::Status;
-use registry::{Entry, FieldPathSpec, Object, label_bits};
+use registry::{By, Entry, FieldPathSpec, Narrow, Object, ValueOf, label_bits};
 
 use super::Call;
 use super::options::ListOptions;
@@ -104,6 +105,48 @@ impl Selection {
             condition.equal && matches!(condition.source, FieldSource::Name) && !condition.value.is_empty()
         };
         self.fields.iter().find(named).map(|condition| condition.value.as_str())
+    }
+
+    /// A value that every selected object has, by which an index may find them.
+    pub(super) fn narrow(&self) -> Option<Narrow> {
+        if self.asks {
+            return None;
+        }
+        let mut equal = self.fields.iter().filter(|condition| condition.equal && !condition.value.is_empty());
+        let by_field = equal.find_map(|condition| self.narrow_by_field(condition));
+        by_field.or_else(|| {
+            let (key, value) = self.labels.iter().flat_map(label::LabelSelector::equalities).next()?;
+            let label = Text::from(key);
+            let (by, value) = (By::Label(label.clone()), value.into());
+            let read: ValueOf = Arc::new(move |object| object.label(&label).map(Text::from));
+            Some(Narrow { by, value, read }).filter(|narrow| !narrow.value.is_empty())
+        })
+    }
+
+    fn narrow_by_field(&self, condition: &FieldCondition) -> Option<Narrow> {
+        let (by, read): (By, ValueOf) = match &condition.source {
+            FieldSource::Name => (By::Name, Arc::new(|object| Some(object.name().into()))),
+            FieldSource::Namespace => return None,
+            FieldSource::Field(field) => {
+                let field = field.clone();
+                let label = field.label.clone();
+                match &self.shown_by {
+                    None => (
+                        By::Field { shown_by: 0, label },
+                        Arc::new(move |object| Some(object.field_text(&field))),
+                    ),
+                    Some(resource) => {
+                        let shown_by = resource.form.views()?.description();
+                        let resource = resource.clone();
+                        let read = move |object: &Arc<Object>| {
+                            Some(resource.form.at_hand(object)?.field_text(&field))
+                        };
+                        (By::Field { shown_by, label }, Arc::new(read))
+                    }
+                }
+            }
+        };
+        Some(Narrow { by, value: condition.value.clone(), read })
     }
 
     /// Whether every object is selected.
