@@ -99,7 +99,7 @@ async fn try_read_anew(feed: &Feed, store: &Arc<dyn Store>) -> Result<Revision, 
     for cache in feed.all_caches() {
         // One that nobody asked for stays cold; one that is being read starts over by itself.
         if cache.needs_reading_anew() {
-            let (objects, revision) = read_objects(&**store, &cache, true).await?;
+            let (objects, revision) = read_objects(&**store, &cache).await?;
             cache.replace_all(objects, revision);
             feed.wake(&cache);
         }

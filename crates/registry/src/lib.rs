@@ -39,6 +39,9 @@ const FRESH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Every key starts with this, as in the reference's etcd.
 pub const KEY_ROOT: &str = "/registry/";
 
+/// Bound: objects read from the store at once when a cache is filled.
+const READ_PAGE_OBJECTS: usize = 2_000;
+
 /// What a caller of the registry can act on.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
@@ -161,7 +164,7 @@ impl Registry {
     async fn read_all(&self, cache: &Cache) -> Result<(), Error> {
         loop {
             cache.start_loading();
-            match read_objects(&*self.store, cache, self.feed.is_shared()).await {
+            match read_objects(&*self.store, cache).await {
                 Ok((objects, revision)) => {
                     if cache.finish_loading(objects, revision) {
                         return Ok(());
@@ -183,28 +186,24 @@ impl Registry {
     }
 }
 
-/// Bound: objects that are read from a shared store at once when a resource is read: the encoded page and the objects
-/// made from it are in memory together. A local store hands over what it has in memory or mapped anyway.
-const PAGE_OBJECTS: usize = 2000;
-
 /// All objects of a resource as the store has them now, and the revision they were read at.
-async fn read_objects(store: &dyn Store, cache: &Cache, shared: bool) -> Result<(Objects, Revision), Error> {
-    let limit = if shared { PAGE_OBJECTS } else { 0 };
+async fn read_objects(store: &dyn Store, cache: &Cache) -> Result<(Objects, Revision), Error> {
     loop {
-        match read_pages(store, cache, limit).await {
-            // The state of the first page was given up before the last one was read.
+        match read_pages(store, cache).await {
+            // What the later pages were to be read from was given up meanwhile: there is a newer state by now.
             Err(Error::Expired { .. }) => {}
             read => return read,
         }
     }
 }
 
-async fn read_pages(store: &dyn Store, cache: &Cache, limit: usize) -> Result<(Objects, Revision), Error> {
+/// Page by page, so that the stored form and the objects made of it are never there at once.
+async fn read_pages(store: &dyn Store, cache: &Cache) -> Result<(Objects, Revision), Error> {
     let mut keys = store::KeyRange::prefix(cache.prefix.clone());
     let mut objects = Objects::new();
     let mut at = None;
     loop {
-        let range = store::Range { at, ..store::Range::values(keys.clone()).limit(limit) };
+        let range = store::Range { at, ..store::Range::values(keys.clone()).limit(READ_PAGE_OBJECTS) };
         let read = store.range(range).await?;
         let revision = *at.get_or_insert(read.revision);
         for kv in &read.kvs {

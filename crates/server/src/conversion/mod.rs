@@ -268,6 +268,9 @@ impl Hook {
         let started = Instant::now();
         let answered = self.call(objects, desired).await;
         let failure = answered.as_ref().err().map(CallFailure::metric);
+        if let Some(failure) = failure {
+            tracing::debug!(desired, objects = objects.len(), failure, "a conversion webhook failed");
+        }
         self.metrics.called(failure, started.elapsed());
         answered
     }
