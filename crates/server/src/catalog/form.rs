@@ -424,7 +424,8 @@ impl Form {
         let (path, rule) = (metadata_path(), call.resource.namespace_rule());
         let (metadata, before) = (Meta::of(new), Meta::of(old));
         let mut errors = validate_object_meta(metadata, rule, names::name_is_path_segment, &path);
-        errors.extend(validate_object_meta_update(metadata, before, &path));
+        let changes = validate_object_meta_update(metadata, before, &path);
+        errors.extend(changes.iter().cloned());
         let subresource = call.target().subresource.as_str();
         match self {
             Form::Builtin(BuiltinForm { hooks: Hooks { check: Some(check), .. }, .. }) => {
@@ -437,7 +438,7 @@ impl Form {
             Form::Custom(form) => {
                 let wrong_type = validate_type(&call.resource, new);
                 if wrong_type.is_empty() {
-                    errors.extend(validate_object_meta_update(metadata, before, &path));
+                    errors.extend(changes); // the kind's own rules look at them again
                     form.check(call, new, Some(old), &mut errors);
                 }
                 errors.extend(wrong_type);
