@@ -15,6 +15,7 @@ mod cel;
 mod conform;
 mod corpus;
 mod crest;
+mod etcd;
 mod faults;
 mod fuzz;
 mod process;

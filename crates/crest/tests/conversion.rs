@@ -199,6 +199,41 @@ async fn every_verb_goes_through_the_webhook() {
 }
 
 #[tokio::test]
+async fn defaults_are_of_the_stored_version_and_every_version_is_pruned() {
+    let hook = Webhook::start(&[], |asked| {
+        let mut answer = convert(asked);
+        for object in answer["response"]["convertedObjects"].as_array_mut().into_iter().flatten() {
+            object["spec"]["unheard"] = "of".into();
+        }
+        Reply::Json(answer)
+    })
+    .await;
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    let mut definition = definition(&by_url(&hook, "/c"));
+    define(&client, &definition).await;
+    client.create(V1, &widget("v1", "old", &json!({"hostPort": "a:1"}))).await.expect(201);
+    definition = client.get(DEFINITION).await.expect(200);
+    for (index, replicas) in [(0, 3), (1, 8)] {
+        let schema = &mut definition["spec"]["versions"][index]["schema"]["openAPIV3Schema"];
+        schema["properties"]["spec"]["properties"]["replicas"]["default"] = replicas.into();
+    }
+    change(&client, MERGE_PATCH, &json!({"spec": {"versions": definition["spec"]["versions"]}})).await;
+    // What is read got the default of the version it is stored in before it was converted.
+    let read = client.get(&format!("{V2}/old")).await.expect(200);
+    assert_eq!(read["spec"], json!({"host": "a", "port": "1", "replicas": 3}));
+    let sent = hook.asked().remove(0).body["request"]["objects"][0].clone();
+    assert_eq!(sent["spec"]["replicas"], 3);
+    // What is written gets that of the version it is written in.
+    let made = client.create(V2, &widget("v2", "new", &json!({"host": "b"}))).await.expect(201);
+    assert_eq!(made["spec"], json!({"host": "b", "port": "", "replicas": 8}));
+    assert_eq!(
+        client.get(&format!("{V1}/new")).await.expect(200)["spec"],
+        json!({"hostPort": "b:", "replicas": 8})
+    );
+}
+
+#[tokio::test]
 async fn a_list_is_one_call_and_what_came_of_it_is_remembered() {
     let hook = working_webhook().await;
     let crest = Crest::start(CREST);
@@ -367,7 +402,6 @@ async fn every_failure_has_its_text_and_keeps_to_its_own_objects() {
     define(&client, &definition(&by_url(&hook, "/c"))).await;
     client.create(V1, &widget("v1", "a", &json!({"hostPort": "a:1"}))).await.expect(201);
     let address = hook.address;
-    let post = |path: &str, why: &str| format!("failed: Post \"https://{address}{path}?timeout=30s\": {why}");
     let detector = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
     for (path, text) in [
         ("/failed", "failed: not like this".to_owned()),
@@ -384,7 +418,6 @@ async fn every_failure_has_its_text_and_keeps_to_its_own_objects() {
         ("/302", "failed: the server responded with the status code 302 but did not return more information".to_owned()),
         ("/text", format!("failed: couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type {detector}")),
         ("/nothing", "failed: 0-length response with status code: 200 and content type: text/plain".to_owned()),
-        ("/close", post("/close", "EOF")),
     ] {
         redefine(&client, &by_url(&hook, path)).await;
         let text = format!("conversion webhook for conv.example/v1, Kind=Widget {text}");
@@ -393,6 +426,13 @@ async fn every_failure_has_its_text_and_keeps_to_its_own_objects() {
         assert_eq!(client.get(V2).await.failure(), (429, unready), "{path}");
         assert_eq!(client.get(&format!("{V2}?limit=5")).await.failure(), (500, text), "{path}");
     }
+    // How a connection ends depends on what was under way.
+    redefine(&client, &by_url(&hook, "/close")).await;
+    let (code, text) = client.get(&format!("{V2}/a")).await.failure();
+    let start = format!(
+        "conversion webhook for conv.example/v1, Kind=Widget failed: Post \"https://{address}/close?timeout=30s\": "
+    );
+    assert!(code == 500 && text.starts_with(&start), "{text}");
     redefine(&client, &by_url(&hook, "/uid")).await;
     let (code, text) = client.get(&format!("{V2}/a")).await.failure();
     assert!(code == 500 && text.contains("expected response.uid=") && text.ends_with("got \"0\""), "{text}");
@@ -483,6 +523,73 @@ async fn a_service_is_found_by_the_map_or_by_its_objects() {
     });
     client.create("/apis/discovery.k8s.io/v1/namespaces/system/endpointslices", &slice).await.expect(201);
     assert_eq!(read().await.expect(200)["spec"]["host"], "a");
+}
+
+#[tokio::test]
+async fn a_webhook_may_ask_to_be_asked_later() {
+    let asked_before = std::sync::atomic::AtomicBool::new(false);
+    let hook = Webhook::start(&[], move |asked| {
+        if asked_before.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            Reply::Json(convert(asked))
+        } else {
+            Reply::Later
+        }
+    })
+    .await;
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    define(&client, &definition(&by_url(&hook, "/c"))).await;
+    client.create(V1, &widget("v1", "a", &json!({"hostPort": "a:1"}))).await.expect(201);
+    assert_eq!(client.get(&format!("{V2}/a")).await.expect(200)["spec"]["host"], "a");
+    assert_eq!(sizes(&hook), [1, 1]);
+    let metrics = client.get("/metrics").await.text();
+    let counted = "apiserver_conversion_webhook_request_total{result=\"success\",failure_type=\"\"} 1";
+    assert!(metrics.contains(counted), "{metrics}");
+}
+
+#[tokio::test]
+async fn pages_and_collections_are_selected_as_clients_see_them() {
+    let hook = working_webhook().await;
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    define(&client, &definition(&by_url(&hook, "/c"))).await;
+    for number in 0..9 {
+        let spec = json!({"hostPort": format!("h{}:{number}", number % 2)});
+        client.create(V1, &widget("v1", &format!("w{number}"), &spec)).await.expect(201);
+    }
+    let selected = format!("{V2}?fieldSelector=spec.host%3Dh1");
+    let names = |list: &Value| -> Vec<String> {
+        let items = list["items"].as_array().into_iter().flatten();
+        items.map(|item| item["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let first = client.get(&format!("{selected}&limit=3")).await.expect(200);
+    assert_eq!(names(&first), ["w1", "w3", "w5"]);
+    let token = first["metadata"]["continue"].as_str().unwrap_or_default();
+    let rest = client.get(&format!("{selected}&limit=3&continue={token}")).await.expect(200);
+    assert_eq!(names(&rest), ["w7"]);
+    assert_eq!(
+        names(&client.get(&format!("{V2}?fieldSelector=metadata.name%3Dw4")).await.expect(200)),
+        ["w4"]
+    );
+    assert_eq!(sizes(&hook), [9]);
+    assert_eq!(names(&client.delete(&selected).await.expect(200)), ["w1", "w3", "w5", "w7"]);
+    assert_eq!(names(&client.get(V1).await.expect(200)), ["w0", "w2", "w4", "w6", "w8"]);
+}
+
+#[tokio::test]
+async fn a_watch_ends_when_its_failing_webhook_is_replaced() {
+    let hook = working_webhook().await;
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    define(&client, &definition(&by_url(&hook, "/c"))).await;
+    let mut watch = client.watch(V2).await;
+    hook.answer(
+        |asked| if asked.path.starts_with("/c") { Reply::Close } else { Reply::Json(convert(asked)) },
+    );
+    client.create(V1, &widget("v1", "a", &json!({"hostPort": "a:1"}))).await.expect(201);
+    redefine(&client, &by_url(&hook, "/other")).await;
+    assert_eq!(watch.next().await, None);
+    assert_eq!(client.watch(V2).await.event().await.object["spec"]["host"], "a");
 }
 
 #[tokio::test]

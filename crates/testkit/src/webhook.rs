@@ -37,6 +37,8 @@ pub enum Reply {
         content_type: &'static str,
         body: String,
     },
+    /// It is to be asked again after a second.
+    Later,
     /// Nothing: the connection is closed.
     Close,
 }
@@ -150,6 +152,10 @@ async fn answer(
     let (code, content_type, body) = match answers(&asked) {
         Reply::Json(value) => (200, "application/json", value.to_string()),
         Reply::Raw { code, content_type, body } => (code, content_type, body),
+        Reply::Later => {
+            let response = Response::builder().status(503).header("retry-after", "1");
+            return Ok(response.body(Full::default()).expect("a plain answer"));
+        }
         Reply::Close => {
             close.notify_one();
             return std::future::pending().await;

@@ -19,6 +19,7 @@ use crate::progress::Progress;
 use crate::tools::Tools;
 use crate::workspace::Workspace;
 use list::PassList;
+pub(crate) use suite::Backend;
 pub(crate) use suite::check_python;
 use suite::{Ground, Outcome, Run, SUITES, Scenario, Suite};
 
@@ -27,6 +28,7 @@ Replays recorded answers of kube-apiserver against a fresh Crest and compares.
 
 Usage: cargo xtask conform [crd|machinery] [folder | folder/scenario …] [options]
 
+  --backend B  where Crest keeps its data: embedded (as always) or etcd
   --update     rewrite conformance/<suite>.txt, the committed list of scenarios that pass
   --json OUT   write the full report, with the expected and the given answer of each step that differs
   -v           show the differences
@@ -38,6 +40,7 @@ Examples:
   cargo xtask conform
   cargo xtask conform crd crd-lifecycle watch --update
   cargo xtask conform machinery api-verbs/create -v
+  cargo xtask conform --backend etcd
 ";
 
 /// Scenarios at a time; they mostly wait.
@@ -50,6 +53,11 @@ pub(crate) fn run(workspace: &Workspace, mut args: Arguments) -> Result<ExitCode
     let update = args.contains("--update");
     let verbose = args.contains(["-v", "--verbose"]);
     let json_out: Option<PathBuf> = args.opt_value_from_str("--json")?;
+    let backend = match args.opt_value_from_str::<_, String>("--backend")?.as_deref() {
+        None | Some("embedded") => Backend::Embedded,
+        Some("etcd") => Backend::Etcd,
+        Some(other) => bail!("there is no backend {other}: it is embedded or etcd"),
+    };
     let mut words = crate::words(args)?;
     let Some(conformance) = workspace.shared("conformance") else {
         bail!(
@@ -76,7 +84,7 @@ pub(crate) fn run(workspace: &Workspace, mut args: Arguments) -> Result<ExitCode
         let progress = Progress::start(format!("conform {}", suite.needs.name));
         let mut list = PassList::read(&workspace.root, suite.needs.name)?;
         let log = new_log(workspace, suite.needs.name)?;
-        let ground = Ground { crest: &binary, tools: &tools, progress: &progress, log: &log };
+        let ground = Ground { crest: &binary, tools: &tools, progress: &progress, log: &log, backend };
         let run = check(suite, &ground, &names, &list)?;
         progress.done("");
         if verbose {
@@ -159,6 +167,7 @@ pub(crate) struct Guarded {
 pub(crate) fn guard(
     workspace: &Workspace,
     suite: &str,
+    backend: Backend,
     binary: &Path,
     tools: &Tools,
     progress: &Progress,
@@ -176,7 +185,7 @@ pub(crate) fn guard(
         progress.line(&format!("      listed but not in the suite: {}", gone.join(", ")));
     }
     let log = new_log(workspace, suite.needs.name)?;
-    let run = check(&suite, &Ground { crest: binary, tools, progress, log: &log }, &names, &list)?;
+    let run = check(&suite, &Ground { crest: binary, tools, progress, log: &log, backend }, &names, &list)?;
     let lost = list.lost(&run.scenarios);
     let differences = suite::differences(&run.log, &lost);
     Ok(Guarded { passed: names.len() - lost.len(), lost, differences })

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use crate::crest::{Flags, Options, Server};
+use crate::etcd::Etcd;
 use crate::process::{self, TempFolder};
 use crate::progress::Progress;
 use crate::tools::{Tools, last_lines};
@@ -126,7 +127,12 @@ impl Suite {
     pub(crate) fn check(&self, ground: &Ground<'_>, names: &[String], jobs: usize) -> Result<Run> {
         check_requirements(self.needs.name)?;
         let flags = Flags::of(ground.crest)?;
-        let known = flags.known(&self.flags());
+        let mut known = flags.known(&self.flags());
+        let etcd = match ground.backend {
+            Backend::Embedded => None,
+            Backend::Etcd => Some(Etcd::start(&ground.tools.etcd())?),
+        };
+        known.extend(etcd.as_ref().map(Etcd::flag));
         let options = Options { binary: ground.crest, tokens: self.needs.tokens, flags: &known };
         let server = Server::start(&options, ground.tools)?;
         let (late, early): (Vec<_>, Vec<_>) = names.iter().cloned().partition(|name| self.is_late(name));
@@ -204,6 +210,15 @@ pub(crate) struct Ground<'a> {
     pub(crate) progress: &'a Progress,
     /// What the harness writes is appended to this file.
     pub(crate) log: &'a Path,
+    pub(crate) backend: Backend,
+}
+
+/// Where the server under test keeps its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backend {
+    Embedded,
+    /// A fresh etcd for each server.
+    Etcd,
 }
 
 /// The outcome of scenarios and what the harness wrote.

@@ -13,6 +13,7 @@ use std::time::Instant;
 use anyhow::Result;
 use pico_args::Arguments;
 
+use crate::conform::Backend;
 use crate::progress::{Progress, duration};
 use crate::tools::{Go, Tools};
 use crate::workspace::Workspace;
@@ -30,8 +31,9 @@ Stops at the first failure and shows the command that repeats it.
 The tests include those that drive the program with kubectl, helm and clients;
 they find the fetched programs in CREST_KUBECTL, CREST_HELM and CREST_ETCD*.
 The clients in tests/go are built with the installed Go (1.21 or newer) or a fetched one.
-Conformance runs the scenarios listed in conformance/*.txt; without the shared
-material (see `cargo xtask --help`) it is skipped, and says so.
+Conformance runs the scenarios listed in conformance/*.txt, on the embedded store
+and on etcd; without the shared material (see `cargo xtask --help`) it is skipped, and
+says so.
 
 The last line counts tests, scenarios and other steps: `N passed, M failed`.
 ";
@@ -210,16 +212,23 @@ impl Check<'_> {
             check.crest = Some(built.map_err(|error| broken(&error, "cargo build --release -p crest"))?);
             Ok(one(String::new()))
         }) && conform::suite_names().all(|suite| {
-            self.step(&format!("conformance {suite}"), |check, progress| check.scenarios(suite, progress))
+            let step = format!("conformance {suite}");
+            self.step(&step, |check, progress| check.scenarios(suite, Backend::Embedded, progress))
+                && self.step(&format!("{step} on etcd"), |check, progress| {
+                    check.scenarios(suite, Backend::Etcd, progress)
+                })
         })
     }
 
-    fn scenarios(&mut self, suite: &str, progress: &Progress) -> Step {
-        let repeat = format!("cargo xtask conform {suite}");
+    fn scenarios(&mut self, suite: &str, backend: Backend, progress: &Progress) -> Step {
+        let repeat = match backend {
+            Backend::Embedded => format!("cargo xtask conform {suite}"),
+            Backend::Etcd => format!("cargo xtask conform --backend etcd {suite}"),
+        };
         let (Some(tools), Some(crest)) = (&self.tools, &self.crest) else {
             unreachable!("earlier steps made them")
         };
-        let guarded = conform::guard(self.workspace, suite, crest, tools, progress);
+        let guarded = conform::guard(self.workspace, suite, backend, crest, tools, progress);
         let guarded = guarded.map_err(|error| broken(&error, &repeat))?;
         if guarded.lost.is_empty() {
             let detail = format!("{} scenarios", guarded.passed);

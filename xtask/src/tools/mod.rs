@@ -103,6 +103,10 @@ impl Tools {
         self.program("kubectl")
     }
 
+    pub(crate) fn etcd(&self) -> PathBuf {
+        self.program("etcd")
+    }
+
     /// The variables through which tests find the programs.
     pub(crate) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
         let mut variables = vec![

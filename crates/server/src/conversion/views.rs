@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
@@ -21,6 +22,9 @@ use super::{ConversionError, Converter, unknown_version};
 /// Bound: bytes of stored objects that one call of a webhook carries, unless it is a single object.
 const MAX_CALL_BYTES: usize = 8 << 20;
 
+/// How long the reference tries to go on from where a conversion failed before it begins anew.
+const FAILURE_PATIENCE: Duration = Duration::from_secs(30);
+
 /// From here on work that was given up half-way is looked for and forgotten.
 const MANY_UNDER_WAY: usize = 256;
 
@@ -32,6 +36,8 @@ pub struct Views {
     converter: Arc<Converter>,
     /// What was written by then was written under another state of the definition.
     since: Revision,
+    /// When conversions began to fail; `None` while they succeed.
+    failing: Mutex<Option<Instant>>,
     under_way: Mutex<HashMap<Key, WeakShared<Work>>>,
 }
 
@@ -49,7 +55,8 @@ fn key_of(object: &Object) -> Key {
 
 impl Views {
     pub fn new(description: u64, api_version: String, converter: Arc<Converter>, since: Revision) -> Self {
-        Views { description, api_version, converter, since, under_way: Mutex::default() }
+        let (failing, under_way) = (Mutex::default(), Mutex::default());
+        Views { description, api_version, converter, since, failing, under_way }
     }
 
     pub fn converter(&self) -> &Converter {
@@ -61,10 +68,15 @@ impl Views {
         self.description
     }
 
-    /// Whether a failure concerns objects that were there before this state of the definition. The reference reads
-    /// those when it begins to serve a definition, and serves no list before it can.
+    /// Whether a failure concerns objects that were there before this state of the definition, or lasts. The reference
+    /// reads those objects when it begins to serve a definition, and begins anew when it could not go on for a while;
+    /// it serves no list before it can.
     pub fn cannot_begin(&self, error: &ConversionError) -> bool {
-        matches!(error, ConversionError::Failed { oldest: Some(oldest), .. } if *oldest <= self.since)
+        let lasts = || self.failing.lock().is_some_and(|since| since.elapsed() >= FAILURE_PATIENCE);
+        match error {
+            ConversionError::Failed { oldest: Some(oldest), .. } => *oldest <= self.since || lasts(),
+            _ => false,
+        }
     }
 
     /// What is wrong with the first object that is stored in a version which the definition no longer has.
@@ -179,7 +191,10 @@ impl Views {
         while !rest.is_empty() {
             let (now, later) = rest.split_at(fitting(rest));
             rest = later;
-            if !self.convert_some(now, &mut outcomes).await {
+            let succeeded = self.convert_some(now, &mut outcomes).await;
+            let mut failing = self.failing.lock();
+            *failing = if succeeded { None } else { failing.or_else(|| Some(Instant::now())) };
+            if !succeeded {
                 break;
             }
         }
@@ -195,7 +210,7 @@ impl Views {
         let mut trees: Vec<Value> = objects.iter().map(|object| self.question(object)).collect();
         let (done, failure) = match self.converter.convert_all(&mut trees, &self.api_version).await {
             Ok(None) => (objects.len(), None),
-            Ok(Some(partial)) => (partial.done, partial.failure),
+            Ok(Some(partial)) => (partial.done, Some(partial.failure)),
             Err(error) => {
                 // Nobody knows whose fault it is: it is told to all.
                 let oldest = objects.iter().map(|object| object.revision).min().unwrap_or(Revision::ZERO);

@@ -24,6 +24,7 @@ use super::options::ListOptions;
 use super::select::Selection;
 use super::table::Include;
 use super::{Answer, Call, converted, storage_status, table};
+use crate::Server;
 use crate::binary::{self, Messages};
 use crate::catalog::Resource;
 use crate::env::SharedEnv;
@@ -37,6 +38,8 @@ const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// The shortest time that a watch without a limit of its own lasts; the longest is twice that.
 const MIN_TIMEOUT: Duration = Duration::from_mins(30);
+/// Bound: the longest time that a client may ask for.
+const MAX_TIMEOUT: Duration = Duration::from_hours(365 * 24);
 /// Bound: bytes of events that are joined into one chunk.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Room for what stands before an event whose encoding does not say where it ends.
@@ -93,6 +96,7 @@ struct View {
     form: Arc<str>,
     framing: Framing,
     env: SharedEnv,
+    server: Arc<Server>,
     /// Objects of the changes at hand that a webhook has converted.
     converted: Vec<Converted>,
 }
@@ -122,6 +126,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         form,
         framing: Framing::Stream,
         env: call.server.env.clone(),
+        server: call.server.clone(),
         converted: Vec::new(),
     };
     let wants_initial = options.send_initial_events != Some(false);
@@ -133,7 +138,8 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let now = Instant::now();
     let end_of_initial =
         state_revision.filter(|_| options.send_initial_events == Some(true) && options.allow_bookmarks);
-    let deadline = now + timeout(&options, &view.env);
+    let lasts = timeout(&options, &view.env);
+    let deadline = now + lasts;
     let stopping = call.server.stopping.subscribe();
     let mut stopped = stopping.clone();
     Ok(Answer::Watch(Box::new(WatchAnswer {
@@ -150,7 +156,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         }),
         stopping,
         armed: None,
-        ended: false,
+        ended: lasts.is_zero(),
         failure: opened.failure,
         _counted: call.server.metrics.watch_opened(),
         view,
@@ -203,12 +209,13 @@ fn start(options: &ListOptions, version: u64) -> Start {
 
 /// Watches without a limit end after a while that differs, so that they do not all come back at once.
 fn timeout(options: &ListOptions, env: &SharedEnv) -> Duration {
-    match options.timeout_seconds.and_then(|seconds| u64::try_from(seconds).ok()) {
-        Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
-        _ => {
+    match options.timeout_seconds {
+        None | Some(0) => {
             let share = f64::from(env.random()[0]) / 256.0;
             MIN_TIMEOUT.mul_f64(1.0 + share)
         }
+        // Less than nothing is over before it begins.
+        Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(MAX_TIMEOUT),
     }
 }
 
@@ -449,12 +456,13 @@ impl View {
             self.converted = stored.into_iter().zip(shown).collect();
             return None;
         }
+        let (server, resource) = (self.server.clone(), self.resource.clone());
         Some(Box::pin(async move {
             let patience = Instant::now() + CONVERSION_PATIENCE;
             loop {
                 match views.show_all(&stored).await {
                     Ok(shown) => return Some(stored.into_iter().zip(shown).collect()),
-                    Err(_) if Instant::now() >= patience => return None,
+                    Err(_) if Instant::now() >= patience || !is_served(&server, &resource) => return None,
                     Err(_) => tokio::time::sleep(CONVERSION_PAUSE).await,
                 }
             }
@@ -621,6 +629,13 @@ impl View {
             _ => event_line(kind, object),
         }
     }
+}
+
+/// Whether a resource is still served as it was: its definition may have got another webhook meanwhile.
+fn is_served(server: &Server, resource: &Arc<Resource>) -> bool {
+    let catalog = server.catalog.load();
+    let current = catalog.resource(&resource.group, &resource.version, &resource.names.plural);
+    current.is_some_and(|current| Arc::ptr_eq(current, resource))
 }
 
 /// Names the bytes of an event. What a webhook makes of it depends on the state of the definition too.

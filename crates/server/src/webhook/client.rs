@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use hyper::{Method, Request, Response, Uri};
+use hyper::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use hyper::{Method, Request, Uri};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use meta::gvk::GroupResource;
 use meta::status::Status;
 use meta::{Value, wire::json};
+use tokio::time::Instant;
 
 use super::config::{ClientConfig, ConfigError};
 use super::connect::{ConnectError, Connector, io_text};
@@ -24,6 +25,8 @@ use super::services::Services;
 
 /// Bound: bytes of an answer.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
+/// Bound: how often a webhook is called again that asks for it, as in the reference.
+const MAX_RETRIES: usize = 10;
 /// How long an unused connection is kept, as in Go.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Bound: unused connections kept to one webhook.
@@ -64,11 +67,27 @@ impl Client {
         Ok(Client { http, url: config.target.url() })
     }
 
-    /// Posts a review and gives the text of the answer.
+    /// Posts a review and gives the text of the answer. A webhook that asks to be called again later is, as long as
+    /// there is time.
     pub async fn post(&self, review: Bytes, timeout: Duration) -> Result<Bytes, CallError> {
+        let deadline = Instant::now() + timeout;
         let url = format!("{}?timeout={}", self.url, go_duration(timeout));
-        let transport = |why: String| CallError::Transport { url: url.clone(), why };
-        let deadline = tokio::time::Instant::now() + timeout;
+        let mut retries = 0;
+        loop {
+            let reply = self.attempt(&url, review.clone(), deadline).await?;
+            match reply.retry_after {
+                Some(pause) if retries < MAX_RETRIES && Instant::now() + pause < deadline => {
+                    retries += 1;
+                    tokio::time::sleep(pause).await;
+                }
+                _ => return judge(reply.code, reply.content_type, reply.body),
+            }
+        }
+    }
+
+    /// Posts a review once.
+    async fn attempt(&self, url: &str, review: Bytes, deadline: Instant) -> Result<Reply, CallError> {
+        let transport = |why: String| CallError::Transport { url: url.to_owned(), why };
         let uri: Uri = url.parse().map_err(|_| transport("invalid URL".to_owned()))?;
         let request = Request::builder()
             .method(Method::POST)
@@ -86,7 +105,11 @@ impl Client {
                 return Err(transport(why.to_owned()));
             }
         };
-        let (code, content_type) = (response.status().as_u16(), content_type(&response));
+        let (code, headers) = (response.status().as_u16(), response.headers());
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let content_type = text(CONTENT_TYPE).to_owned();
+        let asks = code == 429 || code >= 500;
+        let retry_after = text(RETRY_AFTER).parse().ok().filter(|_| asks).map(Duration::from_secs);
         let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect();
         let body = match tokio::time::timeout_at(deadline, body).await {
             Ok(Ok(body)) => body.to_bytes(),
@@ -100,13 +123,17 @@ impl Client {
                 return Err(CallError::Body(why.to_owned()));
             }
         };
-        judge(code, content_type, body)
+        Ok(Reply { code, content_type, retry_after, body })
     }
 }
 
-fn content_type<B>(response: &Response<B>) -> String {
-    let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.unwrap_or_default().to_owned()
+/// What a webhook said, whatever it means.
+struct Reply {
+    code: u16,
+    content_type: String,
+    /// It is to be called again after this time.
+    retry_after: Option<Duration>,
+    body: Bytes,
 }
 
 /// What an HTTP code makes of a body.

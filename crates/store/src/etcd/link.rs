@@ -54,7 +54,6 @@ pub(super) struct Live {
     base: String,
     token: Option<HeaderValue>,
     pub(super) version: Version,
-    pub(super) db_size: u64,
 }
 
 /// The version of a member; 0.0.0 when it does not tell.
@@ -164,13 +163,11 @@ impl Link {
             base: endpoint.base.clone(),
             token: None,
             version: Version::default(),
-            db_size: 0,
         };
+        live.token = self.log_in(&live).await?;
         let status: proto::StatusResponse =
             live.call("etcdserverpb.Maintenance/Status", &proto::StatusRequest {}, CONNECT_TIMEOUT).await?;
         live.version = Version::parse(&status.version);
-        live.db_size = u64::try_from(status.db_size).unwrap_or(0);
-        live.token = self.log_in(&live).await?;
         Ok(live)
     }
 
