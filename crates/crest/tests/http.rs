@@ -58,6 +58,49 @@ async fn every_answer_carries_the_headers_clients_rely_on() {
 }
 
 #[tokio::test]
+async fn head_is_answered_without_a_body() {
+    let crest = Crest::start(CREST);
+    for http in [Http::One, Http::Two] {
+        let client = crest.client_as(Credentials::Admin, http);
+        for (path, code, length) in [("/healthz", 200, "2"), ("/nonsense", 404, "19"), (CONFIG_MAPS, 405, "")]
+        {
+            let answer = client.send(client.request("HEAD".parse().unwrap(), path, None, "")).await;
+            assert_eq!((answer.code, answer.body.len()), (code, 0), "{http:?} {path}");
+            assert!(answer.header("content-length").starts_with(length), "{http:?} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_may_ask_for_less_time() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    for (timeout, expected) in [
+        ("5s", (404, "configmaps \"x\" not found")),
+        ("-1s", (404, "configmaps \"x\" not found")),
+        ("0", (404, "configmaps \"x\" not found")),
+        ("", (404, "configmaps \"x\" not found")),
+        ("10", (400, "invalid timeout specified in the request URL - time: missing unit in duration \"10\"")),
+        (
+            "1d",
+            (
+                400,
+                "invalid timeout specified in the request URL - time: unknown unit \"d\" in duration \"1d\"",
+            ),
+        ),
+    ] {
+        let (code, message) = client.get(&format!("{CONFIG_MAPS}/x?timeout={timeout}")).await.failure();
+        assert_eq!((code, message.as_str()), expected, "{timeout}");
+    }
+    let nobody = crest.client_as(Credentials::Stranger, Http::Two);
+    assert_eq!(
+        nobody.get(&format!("{CONFIG_MAPS}?timeout=x")).await.code,
+        400,
+        "before anybody asks who it is"
+    );
+}
+
+#[tokio::test]
 async fn a_body_may_have_three_mebibytes() {
     let crest = Crest::start(CREST);
     for http in [Http::One, Http::Two] {
@@ -216,7 +259,7 @@ async fn paths_and_methods_that_lead_nowhere_are_refused() {
         GET /api/v1/namespaces/default/configmaps?limit=x
           400 strconv.ParseInt: parsing "x": invalid syntax
         GET /api/v1/namespaces/default/configmaps?continue=x
-          400 invalid continue token: continue key is not valid: illegal base64 data at input byte 1
+          400 invalid continue token: continue key is not valid: illegal base64 data at input byte 0
         GET /api/v1/namespaces/default/configmaps?labelSelector=a%20b
           400 unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt
         GET /api/v1/namespaces/default/configmaps?resourceVersion=x
@@ -328,6 +371,7 @@ async fn methods_and_odd_paths_are_answered_as_in_the_reference() {
             ("GET", "/api/v1/namespaces/default/status/more/x".to_owned(), 404),
             ("GET", "/api/v1/watch/namespaces/default/configmaps/x/y".to_owned(), 404),
             ("OPTIONS", format!("{odds}/one"), 405),
+            ("GET", format!("{odds}/%zz"), 400),
             ("PATCH", odds.to_owned(), 415),
             // A slash at the end is for discovery only.
             ("GET", "/apis/".to_owned(), 200),

@@ -141,7 +141,7 @@ async fn versions_and_matches_are_judged_together() {
             resourceVersionMatch=NotOlderThan: 422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided
             resourceVersion=1&resourceVersionMatch=exact: 422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Unsupported value: "exact": supported values: "Exact", "NotOlderThan", ""
             resourceVersion=1&resourceVersionMatch=Exact&continue=x: 422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided
-            resourceVersion=1&continue=x: 400 invalid continue token: continue key is not valid: illegal base64 data at input byte 1
+            resourceVersion=1&continue=x: 400 invalid continue token: continue key is not valid: illegal base64 data at input byte 0
             resourceVersion=x: 400 invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax
             resourceVersion=-1: 400 invalid resource version: resourceVersion: Invalid value: "-1": strconv.ParseUint: parsing "-1": invalid syntax
             resourceVersion=+1: 400 invalid resource version: resourceVersion: Invalid value: " 1": strconv.ParseUint: parsing " 1": invalid syntax

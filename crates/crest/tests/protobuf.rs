@@ -129,7 +129,7 @@ async fn formats_are_chosen_by_quality_and_fall_back() {
         (&path, "application/yaml", 200, "application/yaml"),
         (&path, "application/cbor", 406, "application/json"),
         (&path, "application/cbor,*/*", 200, "application/json"),
-        ("/version", PROTOBUF, 200, "application/json"),
+        ("/version", PROTOBUF, 406, PROTOBUF),
         // Tables have no binary form.
         (&path, "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", 406, "application/json"),
         (

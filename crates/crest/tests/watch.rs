@@ -240,6 +240,99 @@ async fn a_watcher_that_does_not_read_sees_no_gap_and_holds_nobody_up() {
 }
 
 #[tokio::test]
+async fn bad_watches_are_refused_or_say_what_is_wrong() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    client.create(CONFIG_MAPS, &named("a")).await.expect(201);
+    let invalid = "422 ListOptions.meta.k8s.io \"\" is invalid: ";
+    for (query, expected) in [
+        (
+            "watch=1&resourceVersion=x",
+            "500 resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax"
+                .to_owned(),
+        ),
+        ("watch=1&timeoutSeconds=x", "400 strconv.ParseInt: parsing \"x\": invalid syntax".to_owned()),
+        (
+            "watch=1&sendInitialEvents=true",
+            format!(
+                "{invalid}resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            ),
+        ),
+        (
+            "watch=1&resourceVersionMatch=NotOlderThan",
+            format!(
+                "{invalid}resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            ),
+        ),
+        (
+            "watch=1&sendInitialEvents=false&resourceVersionMatch=Exact",
+            format!(
+                "{invalid}[resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan, resourceVersionMatch: Unsupported value: \"Exact\": supported values: \"NotOlderThan\"]"
+            ),
+        ),
+        (
+            "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x",
+            format!(
+                "{invalid}resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided"
+            ),
+        ),
+    ] {
+        let (code, message) = client.get(&format!("{CONFIG_MAPS}?{query}")).await.failure();
+        assert_eq!(format!("{code} {message}"), expected, "{query}");
+    }
+    // An old-style path is judged as the list that its options describe.
+    let old = "/api/v1/watch/namespaces/default/configmaps";
+    let (_, message) = client.get(&format!("{old}?sendInitialEvents=true")).await.failure();
+    assert!(message.ends_with("sendInitialEvents is forbidden for list"), "{message}");
+    let (code, message) = client.get(&format!("{old}/a?fieldSelector=metadata.name=b")).await.failure();
+    assert_eq!((code, message.as_str()), (400, "fieldSelector metadata.name doesn't match requested name"));
+
+    // What is found out later is an event.
+    let future = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=999999";
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?{future}")).await;
+    let event = watch.event().await;
+    assert_eq!((event.kind.as_str(), &event.object["code"]), ("ERROR", &json!(504)));
+    assert_eq!(event.object["details"]["causes"][0]["reason"], "ResourceVersionTooLarge");
+    assert_eq!(watch.next().await, None);
+}
+
+#[tokio::test]
+async fn a_watch_that_is_over_before_it_begins_says_nothing() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    client.create(CONFIG_MAPS, &named("a")).await.expect(201);
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?resourceVersion=0&timeoutSeconds=-1")).await;
+    assert_eq!(watch.next().await, None);
+    let endless = format!("{CONFIG_MAPS}?resourceVersion=0&timeoutSeconds={}", i64::MAX);
+    assert_eq!(client.watch(&endless).await.take(1).await, ["ADDED a"]);
+}
+
+#[tokio::test]
+async fn the_end_of_the_initial_state_is_marked_for_those_who_want_bookmarks() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    client.create(CONFIG_MAPS, &named("a")).await.expect(201);
+    for (query, accept, cells) in [
+        ("sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "application/json", None),
+        ("resourceVersion=0", "application/json", None),
+        ("", "application/json", None),
+        ("", "application/json;as=Table;v=v1;g=meta.k8s.io", Some(json!(["", 0, "<unknown>"]))),
+    ] {
+        let path = format!("{CONFIG_MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true&{query}");
+        let mut request = client.request("GET".parse().unwrap(), &path, None, "");
+        request.headers_mut().insert("accept", accept.parse().unwrap());
+        let text = client.send(request).await.text();
+        let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let marked = events.iter().find(|event| event["type"] == "BOOKMARK").expect("a bookmark");
+        let object = if cells.is_some() { &marked["object"]["rows"][0]["object"] } else { &marked["object"] };
+        assert_eq!(object["metadata"]["annotations"]["k8s.io/initial-events-end"], "true", "{query} {text}");
+        if let Some(cells) = cells {
+            assert_eq!(marked["object"]["rows"][0]["cells"], cells);
+        }
+    }
+}
+
+#[tokio::test]
 async fn events_expire() {
     let crest = Setup::new(CREST).with("--event-ttl", "1s").start();
     let client = crest.client();

@@ -50,8 +50,9 @@ impl ContinueToken {
 
     pub fn decode(text: &str) -> Result<Self, TokenError> {
         let error = |detail: String| TokenError(detail);
-        let bytes = URL_SAFE.decode(text).map_err(|cause| error(base64_error(&cause)))?;
+        let bytes = URL_SAFE.decode(text).map_err(|_| error(base64_error(text)))?;
         let token = json::parse(&bytes).map_err(|cause| error(cause.to_string()))?.value;
+        check_types(&token).map_err(error)?;
         let version = token.get("v").and_then(Value::as_str).unwrap_or_default();
         if version != VERSION {
             return Err(error(format!("server does not recognize this encoded version {version}")));
@@ -72,6 +73,38 @@ impl ContinueToken {
     }
 }
 
+/// Complains of what Go's decoder complains of. An absent or empty member is no complaint.
+fn check_types(token: &Value) -> Result<(), String> {
+    let named = |value: &Value| match value {
+        Value::Bool(_) => "bool",
+        Value::Int(_) | Value::Float(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) | Value::Null => "object",
+    };
+    if !matches!(token, Value::Object(_) | Value::Null) {
+        let found = named(token);
+        return Err(format!("json: cannot unmarshal {found} into Go value of type storage.continueToken"));
+    }
+    for (member, go_type) in [("v", "string"), ("rv", "int64"), ("start", "string")] {
+        match (token.get(member), go_type) {
+            (None | Some(Value::Null), _)
+            | (Some(Value::String(_)), "string")
+            | (Some(Value::Int(_)), "int64") => {}
+            (Some(value), _) => {
+                let mut found = named(value).to_owned();
+                if let (Value::Float(_), "int64") = (value, go_type) {
+                    found = format!("number {}", json::to_string(value));
+                }
+                return Err(format!(
+                    "json: cannot unmarshal {found} into Go struct field continueToken.{member} of type {go_type}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Whether a path would be another one after cleaning: it must not reach outside of what is listed.
 fn climbs(start: &str) -> bool {
     let path = start.strip_prefix('/').unwrap_or(start);
@@ -79,13 +112,10 @@ fn climbs(start: &str) -> bool {
     segments.clone().any(|segment| matches!(segment, "" | "." | ".."))
 }
 
-fn base64_error(error: &base64::DecodeError) -> String {
-    let offset = match error {
-        base64::DecodeError::InvalidByte(offset, _)
-        | base64::DecodeError::InvalidLastSymbol { offset, .. }
-        | base64::DecodeError::InvalidLength(offset) => *offset,
-        base64::DecodeError::InvalidPadding => 0,
-    };
+/// Where Go's decoder stops: at the first letter that is none, or at one that stands alone at the end.
+fn base64_error(text: &str) -> String {
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let offset = text.bytes().position(|byte| !is_letter(&byte)).unwrap_or(text.len() / 4 * 4);
     format!("illegal base64 data at input byte {offset}")
 }
 
@@ -99,6 +129,9 @@ mod tests {
             let token = ContinueToken::behind(revision, "default/n1");
             assert_eq!(ContinueToken::decode(&token.encode()), Ok(token));
         }
+        let far_below = URL_SAFE.encode(r#"{"v":"meta.k8s.io/v1","rv":-7,"start":"/a"}"#);
+        let newest = ContinueToken { revision: None, start: "a".to_owned() };
+        assert_eq!(ContinueToken::decode(&far_below), Ok(newest));
     }
 
     #[test]
@@ -111,12 +144,36 @@ mod tests {
             "garbage",
             "continue key is not valid: invalid character '\\u0081' looking for beginning of value",
         );
-        check("%%%", "continue key is not valid: illegal base64 data at input byte 0");
+        for (text, offset) in [("%%%", 0), ("a", 0), ("abcde", 4), ("ab=", 2), ("YQ==", 2), ("abc=d", 3)] {
+            check(text, &format!("continue key is not valid: illegal base64 data at input byte {offset}"));
+        }
         check(
             &encode(r#"{"v":"x","rv":1,"start":"a"}"#),
             "continue key is not valid: server does not recognize this encoded version x",
         );
         check(&encode(r#"{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}"#), "continue key is not valid: ../a");
+        check(
+            &encode("[1]"),
+            "continue key is not valid: json: cannot unmarshal array into Go value of type storage.continueToken",
+        );
+        check(
+            &encode(r#"{"v":1}"#),
+            "continue key is not valid: json: cannot unmarshal number into Go struct field continueToken.v of type string",
+        );
+        check(
+            &encode(r#"{"v":"meta.k8s.io/v1","rv":1.5}"#),
+            "continue key is not valid: json: cannot unmarshal number 1.5 into Go struct field continueToken.rv of type int64",
+        );
+        check(
+            &encode(r#"{"v":"meta.k8s.io/v1","rv":"1"}"#),
+            "continue key is not valid: json: cannot unmarshal string into Go struct field continueToken.rv of type int64",
+        );
+        check(&encode("null"), "continue key is not valid: server does not recognize this encoded version ");
+        check(
+            &encode(r#"{"v":"meta.k8s.io/v1","start":"a"}"#),
+            "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+        );
+        check(&encode(r#"{"v":"meta.k8s.io/v1","rv":1,"start":"a/"}"#), "continue key is not valid: a/");
         check(
             &encode(r#"{"v":"meta.k8s.io/v1","rv":1}"#),
             "continue key is not valid: encoded start key empty (version meta.k8s.io/v1)",

@@ -74,9 +74,10 @@ impl Asked<'_> {
         }
     }
 
-    /// Built-in groups stand behind a router that looks at media types before anything else does.
-    fn route(&self, builtin: bool) -> Result<(), Status> {
-        if builtin { negotiate::route_document(self.formats) } else { Ok(()) }
+    /// Some documents stand behind a router that looks at methods and media types before anything else does.
+    fn route(&self) -> Result<(), Status> {
+        self.only_get()?;
+        negotiate::route_document(self.formats)
     }
 
     fn known_tag(&self) -> Option<&str> {
@@ -85,8 +86,7 @@ impl Asked<'_> {
 }
 
 fn api(server: &Server, catalog: &Catalog, asked: &Asked<'_>) -> Result<Response<Body>, Status> {
-    asked.only_get()?;
-    asked.route(true)?;
+    asked.route()?;
     if negotiate::wants_aggregated(asked.formats)? {
         return Ok(aggregated(discovery::aggregated(catalog, true), asked));
     }
@@ -113,8 +113,7 @@ fn group_version(
     };
     // What answers for a definition's versions does not look at the method.
     if builtin {
-        asked.only_get()?;
-        asked.route(builtin)?;
+        asked.route()?;
     }
     plain(&discovery::resource_list(found), asked)
 }

@@ -135,6 +135,9 @@ async fn serve(
     warnings: &Warnings,
     seen: &mut Seen,
 ) -> Result<Response<Body>, Status> {
+    if !request::is_escaped_well(req.uri().path()) {
+        return Ok(respond::bad_request());
+    }
     let (mut parts, body) = req.into_parts();
     let upgrade = websocket::is_wanted(&parts.headers).then(|| parts.extensions.remove::<OnUpgrade>());
     let headers = read_headers(&parts.headers);
@@ -366,9 +369,13 @@ fn resolve(catalog: &Catalog, info: &RequestInfo) -> Result<Arc<Resource>, Unkno
     let everywhere = !in_namespace && found.namespaced;
     let reads = matches!(info.verb, "list" | "watch");
     let misplaced = in_namespace && !found.namespaced || everywhere && target.name_from_path;
-    // The handler of definitions does not look at what follows a subresource; the router of built-in kinds does.
-    let too_long = target.has_more_segments && found.is_builtin();
-    if misplaced || everywhere && !reads && !found.is_builtin() || too_long {
+    // Built-in kinds have a router that knows every path. Others are told by what the path begins with.
+    let unknown = if found.is_builtin() {
+        misplaced || target.has_more_segments
+    } else {
+        in_namespace && !found.namespaced || everywhere && !reads
+    };
+    if unknown {
         return Err(not_found());
     }
     if everywhere && !reads {

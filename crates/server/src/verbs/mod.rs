@@ -180,18 +180,22 @@ async fn dispatch(call: Call) -> Result<Answer, Status> {
     if let Some(deprecation) = &call.resource.deprecation {
         call.warnings.add(deprecation.clone());
     }
-    let target = call.target();
     let builtin = call.resource.is_builtin();
-    if builtin && call.info.method == Method::Head {
-        return Err(method_not_allowed()); // their router knows no HEAD
+    // The router of built-in kinds knows nothing of HEAD, and of other methods on the old paths of watches.
+    let unrouted = match call.info.method {
+        Method::Get => false,
+        Method::Head => true,
+        _ => call.info.verb == "watch",
+    };
+    let target = call.target();
+    let known = target.subresource.is_empty() || call.resource.subresource(&target.subresource).is_some();
+    if builtin && unrouted && known {
+        return Err(method_not_allowed());
     }
     if !target.subresource.is_empty() {
         return Box::pin(run_subresource(&call)).await;
     }
     let named = target.name_from_path;
-    if builtin && call.info.verb == "watch" && call.info.method != Method::Get {
-        return Err(method_not_allowed()); // an old-style path makes a watch of any method
-    }
     match (call.info.verb, named) {
         ("get", _) => get::run(&call).await,
         ("list", _) => list::run(&call).await,
@@ -209,8 +213,7 @@ async fn dispatch(call: Call) -> Result<Answer, Status> {
         ("deletecollection", false) if call.resource.allows("deletecollection") => {
             Box::pin(delete_collection::run(&call)).await
         }
-        // A method that is no verb at all.
-        ("", _) if !builtin => Err(Status::method_not_supported(&call.resource.group_resource(), "")),
+        (verb, _) if !builtin => Err(Status::method_not_supported(&call.resource.group_resource(), verb)),
         _ => Err(method_not_allowed()),
     }
 }

@@ -38,6 +38,8 @@ const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// The shortest time that a watch without a limit of its own lasts; the longest is twice that.
 const MIN_TIMEOUT: Duration = Duration::from_mins(30);
+/// Bound: the longest time that a client may ask for.
+const MAX_TIMEOUT: Duration = Duration::from_hours(365 * 24);
 /// Bound: bytes of events that are joined into one chunk.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Room for what stands before an event whose encoding does not say where it ends.
@@ -136,7 +138,8 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let now = Instant::now();
     let end_of_initial =
         state_revision.filter(|_| options.send_initial_events == Some(true) && options.allow_bookmarks);
-    let deadline = now + timeout(&options, &view.env);
+    let lasts = timeout(&options, &view.env);
+    let deadline = now + lasts;
     let stopping = call.server.stopping.subscribe();
     let mut stopped = stopping.clone();
     Ok(Answer::Watch(Box::new(WatchAnswer {
@@ -153,7 +156,7 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
         }),
         stopping,
         armed: None,
-        ended: false,
+        ended: lasts.is_zero(),
         failure: opened.failure,
         _counted: call.server.metrics.watch_opened(),
         view,
@@ -206,12 +209,13 @@ fn start(options: &ListOptions, version: u64) -> Start {
 
 /// Watches without a limit end after a while that differs, so that they do not all come back at once.
 fn timeout(options: &ListOptions, env: &SharedEnv) -> Duration {
-    match options.timeout_seconds.and_then(|seconds| u64::try_from(seconds).ok()) {
-        Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
-        _ => {
+    match options.timeout_seconds {
+        None | Some(0) => {
             let share = f64::from(env.random()[0]) / 256.0;
             MIN_TIMEOUT.mul_f64(1.0 + share)
         }
+        // Less than nothing is over before it begins.
+        Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(MAX_TIMEOUT),
     }
 }
 
