@@ -18,8 +18,13 @@ use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
 /// The format that a `Content-Type` names; without one it is JSON.
+pub(super) fn options_format(call: &Call) -> Result<MediaType, Status> {
+    negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)
+}
+
+/// The format of an object, which protobuf cannot be for kinds that a definition made.
 pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
-    match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
+    match options_format(call)? {
         // DIFFERENCE: the reference drops the connection of a custom resource in protobuf.
         MediaType::Protobuf if !call.resource.is_builtin() => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
         readable => Ok(readable),
