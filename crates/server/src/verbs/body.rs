@@ -13,7 +13,7 @@ use meta::{FieldError, FieldPath, Map, Text, Value};
 use schema::typed::go_text;
 
 use super::options::FieldValidation;
-use super::{Call, Warnings, patched_text};
+use super::{Call, Warnings};
 use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
@@ -37,38 +37,38 @@ pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, S
         },
         MediaType::Yaml => from_yaml(body),
     };
-    let decoded = read.and_then(|(value, findings)| decode(resource, value, findings, body));
+    let text = || String::from_utf8_lossy(body).into_owned();
+    let decoded = read.and_then(|(value, findings)| decode(resource, value, findings, &text));
     let (value, findings) = decoded.map_err(|failure| failure.of_body(resource, body))?;
     report(findings, directive, &call.warnings).map_err(|failure| failure.of_body(resource, body))?;
     check_version(resource, &value)?;
     Ok(value)
 }
 
-/// What a patch made of an object, and what is known about the patch.
-pub(super) struct Patched {
+/// What a patch made of an object.
+pub(super) struct Patched<T> {
     pub(super) object: Value,
-    /// Whether the patch reached into the metadata.
-    pub(super) metadata_touched: bool,
     /// What is wrong with the patch's own text.
     pub(super) findings: Vec<String>,
+    /// Tells how the object looks, which only errors do.
+    pub(super) text: T,
 }
 
 /// Takes the outcome of a patch for an object of the resource.
-pub(super) fn patched(call: &Call, patched: Patched, directive: FieldValidation) -> Result<Value, Status> {
-    let Patched { object, metadata_touched, findings } = patched;
+pub(super) fn patched(
+    call: &Call,
+    patched: Patched<impl Fn() -> String>,
+    directive: FieldValidation,
+) -> Result<Value, Status> {
+    let Patched { object, findings, text } = patched;
     let builtin = call.resource.is_builtin();
-    let text = if builtin {
-        patched_text::of_builtin(&object, metadata_touched)
-    } else {
-        patched_text::of_custom(&object)
-    };
     let decoded = if builtin && meta::object::api_version(&object).is_empty() {
         Ok(without_version(&call.resource, &object, findings))
     } else {
-        decode(&call.resource, object, findings, text.as_bytes())
+        decode(&call.resource, object, findings, &text)
     };
-    let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text))?;
-    report(findings, directive, &call.warnings).map_err(|failure| failure.of_patch(&text))?;
+    let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text()))?;
+    report(findings, directive, &call.warnings).map_err(|failure| failure.of_patch(&text()))?;
     // Another version is a matter of validation here; only none at all cannot get there.
     if meta::object::api_version(&value).is_empty() {
         return Err(Status::internal_error(
@@ -158,15 +158,16 @@ fn from_yaml(body: &[u8]) -> Result<Read, Failure> {
     Ok((read.value, read.strict_error.into_iter().collect()))
 }
 
-/// Takes a tree for an object of `resource`; adds the fields that do not belong to the findings.
+/// Takes a tree for an object of `resource`; adds the fields that do not belong to the findings. `text` is what the tree
+/// was read from.
 fn decode(
     resource: &Resource,
     mut value: Value,
     mut findings: Vec<String>,
-    body: &[u8],
+    text: &dyn Fn() -> String,
 ) -> Result<(Value, Findings), Failure> {
     let named = named_kind(&value).map_err(|why| Failure::unknown_kind(interpreting(&why)))?;
-    let kind = complete(resource, named, body)?;
+    let kind = complete(resource, named, text)?;
     let unknown = match resource.form.decode(resource, &mut value, &kind) {
         Ok(unknown) => unknown,
         Err(why) => return Err(Failure { kind: Some(kind), why }),
@@ -248,15 +249,18 @@ pub(super) fn named_kind(value: &Value) -> Result<(Text, Text), String> {
 }
 
 /// Fills in what a body does not say. Built-in kinds may leave out everything, others nothing.
-fn complete(resource: &Resource, named: (Text, Text), body: &[u8]) -> Result<NamedKind, Failure> {
+fn complete(
+    resource: &Resource,
+    named: (Text, Text),
+    text: &dyn Fn() -> String,
+) -> Result<NamedKind, Failure> {
     let (api_version, kind) = named;
     let version =
         parse_api_version(&api_version).map_err(|error| Failure::unknown_kind(error.to_string()))?;
     match &resource.form {
         Form::Custom(_) => {
-            let text = String::from_utf8_lossy(body);
             if kind.is_empty() {
-                return Err(Failure::unknown_kind(format!("Object 'Kind' is missing in '{text}'")));
+                return Err(Failure::unknown_kind(format!("Object 'Kind' is missing in '{}'", text())));
             }
             Ok(NamedKind { version, kind })
         }

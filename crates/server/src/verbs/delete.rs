@@ -50,13 +50,17 @@ pub(super) async fn delete(
     if !form.may_go(&object) {
         return Ok(Outcome::Done(kept(current.clone(), options, output)));
     }
-    propagation::record(&mut object, call.resource.habits.never_owner, options);
+    let rearranged = propagation::record(&mut object, call.resource.habits.never_owner, options);
     if !has_finalizers(&object) {
         return remove(call, current, object, options, output).await;
     }
     let now = call.now();
     let was_deleting = is_deleting(&object);
     let metadata = metadata_mut(&mut object);
+    let without_grace = metadata.get("deletionGracePeriodSeconds").and_then(Value::as_int) == Some(0);
+    if was_deleting && without_grace && !rearranged && !options.dry_run {
+        return Ok(Outcome::Done(kept(current.clone(), options, output)));
+    }
     if !was_deleting {
         metadata.insert("deletionTimestamp", now);
         if let Some(generation) = metadata.get("generation").and_then(Value::as_int)
@@ -80,9 +84,6 @@ async fn keep(
     if options.dry_run {
         let code = code_of_kept(options);
         return Ok(Outcome::Done(Answer::Value { code, value: object, output: output.clone() }));
-    }
-    if call.tree(current).await? == object {
-        return Ok(Outcome::Done(kept(current.clone(), options, output)));
     }
     let key = registry::join_key(current.namespace(), current.name());
     let stored = call.encoded(&call.stored_form(object).await?);

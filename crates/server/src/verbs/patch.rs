@@ -11,7 +11,7 @@ use meta::{Map, Value};
 use super::options::{FieldValidation, WriteKind, WriteOptions};
 use super::update::{Change, match_name};
 use super::write::match_namespace;
-use super::{Answer, Call, body};
+use super::{Answer, Call, body, patched_text};
 
 pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let kind = patch_type(call)?;
@@ -19,12 +19,13 @@ pub(super) async fn run(call: &Call) -> Result<Answer, Status> {
     let write_kind = if kind == PatchType::Apply { WriteKind::Apply } else { WriteKind::Patch };
     let options = WriteOptions::parse(&call.info.query, write_kind)?;
     // What is wrong with the patch matters only when there is something to be patched.
-    let patch = Patch::read(call, kind, options.field_validation);
+    let mut patch = Some(Patch::read(call, kind, options.field_validation));
     let applies = kind == PatchType::Apply;
     let change = Change { call, options: &options, output, expected_uid: String::new(), applies };
     change
         .apply(|live| {
-            let patch = patch.as_ref().map_err(Status::clone)?;
+            // Read again in the rare case that the race is lost, rather than copied in all others.
+            let patch = patch.take().unwrap_or_else(|| Patch::read(call, kind, options.field_validation))?;
             let mut object = patch.apply(call, live, &options)?;
             match_namespace(&mut object, call.namespace())?;
             match_name(&mut object, call.name())?;
@@ -80,32 +81,58 @@ impl Patch {
     }
 
     /// What becomes of the live object, or of none.
-    fn apply(&self, call: &Call, live: Option<&Value>, options: &WriteOptions) -> Result<Value, Status> {
-        let mut patched = match (&self.body, live) {
-            (PatchBody::Apply(configuration), live) => {
-                return call.resource.form.apply(call, live, configuration.clone(), options);
-            }
+    fn apply(self, call: &Call, live: Option<&Value>, options: &WriteOptions) -> Result<Value, Status> {
+        let Patch { body, findings } = self;
+        let live = match (&body, live) {
+            (PatchBody::Apply(_), None) => None,
             (_, None) => return Err(call.not_found()),
-            (_, Some(live)) => live.clone(),
+            (_, live) => live,
         };
-        let metadata_touched = match &self.body {
-            // The reference does not say why a patch does not apply.
-            PatchBody::Json(patch) => {
-                patched = patch.apply(patched).map_err(|_| does_not_apply())?;
-                patch.reaches_into("metadata")
-            }
+        match body {
+            PatchBody::Apply(configuration) => call.resource.form.apply(call, live, configuration, options),
             PatchBody::Strategic(patch) => {
+                let mut patched = live.cloned().unwrap_or_default();
                 let unknown = call.resource.form.strategic_merge(&mut patched, patch.clone())?;
-                body::report_patch(call, patch, &unknown, options.field_validation)?;
-                return Ok(patched);
+                body::report_patch(call, &patch, &unknown, options.field_validation)?;
+                Ok(patched)
             }
-            PatchBody::Merge(patch) | PatchBody::Apply(patch) => {
-                merge::apply(&mut patched, patch.clone());
-                patch.get("metadata").is_some()
+            PatchBody::Json(_) | PatchBody::Merge(_) => {
+                let object = body.merged(live)?;
+                // The object is taken apart when it is read; for an error it is made again.
+                let text = || {
+                    let object = body.merged(live).unwrap_or_default();
+                    if call.resource.is_builtin() {
+                        patched_text::of_builtin(&object, body.touches_metadata())
+                    } else {
+                        patched_text::of_custom(&object)
+                    }
+                };
+                body::patched(call, body::Patched { object, findings, text }, options.field_validation)
             }
-        };
-        let patched = body::Patched { object: patched, metadata_touched, findings: self.findings.clone() };
-        body::patched(call, patched, options.field_validation)
+        }
+    }
+}
+
+impl PatchBody {
+    /// What a JSON or merge patch makes of an object.
+    pub(super) fn merged(&self, live: Option<&Value>) -> Result<Value, Status> {
+        let mut object = live.cloned().unwrap_or_default();
+        match self {
+            // The reference does not say why a patch does not apply.
+            PatchBody::Json(patch) => return patch.apply(object).map_err(|_| does_not_apply()),
+            PatchBody::Merge(patch) => merge::apply(&mut object, patch.clone()),
+            PatchBody::Strategic(_) | PatchBody::Apply(_) => return Err(does_not_apply()),
+        }
+        Ok(object)
+    }
+
+    /// Whether it reaches into the metadata; what it reaches is written anew.
+    pub(super) fn touches_metadata(&self) -> bool {
+        match self {
+            PatchBody::Json(patch) => patch.reaches_into("metadata"),
+            PatchBody::Merge(patch) => patch.get("metadata").is_some(),
+            PatchBody::Strategic(_) | PatchBody::Apply(_) => false,
+        }
     }
 }
 
@@ -142,6 +169,6 @@ fn read_strategic(body: &[u8]) -> Result<Map, Status> {
     }
 }
 
-pub(super) fn does_not_apply() -> Status {
+fn does_not_apply() -> Status {
     Status::generic(422, "", &meta::gvk::GroupResource::new("", ""), "", "")
 }

@@ -11,18 +11,19 @@ use super::options::{DeleteOptions, Propagation};
 use super::write::metadata_mut;
 
 /// Writes down what is to happen to dependents. Without a wish the finalizers stay as they are, except on an
-/// object that never has dependents (`never_owner`): there both go, whatever is wished.
-pub(super) fn record(object: &mut Value, never_owner: bool, options: &DeleteOptions) {
+/// object that never has dependents (`never_owner`): there both go, whatever is wished. True when that changed the
+/// object.
+pub(super) fn record(object: &mut Value, never_owner: bool, options: &DeleteOptions) -> bool {
     if never_owner {
         return set(object, None);
     }
     let wanted = match (options.orphan_dependents, options.propagation) {
         (Some(true), _) => Some(Propagation::Orphan),
         (Some(false), _) => None,
-        (None, None) => return,
+        (None, None) => return false,
         (None, wished) => wished,
     };
-    set(object, wanted);
+    set(object, wanted)
 }
 
 /// The same for namespaces, which take the old way of asking for dependents to go as a wish for the
@@ -38,8 +39,8 @@ pub(crate) fn record_on_namespace(namespace: &mut Value, options: &DeleteOptions
 }
 
 /// Leaves the finalizer that stands for a way of treating dependents, and not the other one. The list stays as
-/// it is when it holds the right ones in whatever order.
-fn set(object: &mut Value, wanted: Option<Propagation>) {
+/// it is when it holds the right ones in whatever order. True when that changed the object.
+fn set(object: &mut Value, wanted: Option<Propagation>) -> bool {
     let kept = match wanted {
         Some(Propagation::Orphan) => Some(FINALIZER_ORPHAN_DEPENDENTS),
         Some(Propagation::Foreground) => Some(FINALIZER_DELETE_DEPENDENTS),
@@ -50,7 +51,7 @@ fn set(object: &mut Value, wanted: Option<Propagation>) {
     let is_ours = |name: &Value| name.as_str().is_some_and(|name| ours.contains(&name));
     let has = |wanted: &str| finalizers.iter().any(|name| name.as_str() == Some(wanted));
     if ours.into_iter().all(|name| has(name) == (kept == Some(name))) {
-        return;
+        return false;
     }
     let mut after: Vec<Value> = finalizers.iter().filter(|name| !is_ours(name)).cloned().collect();
     after.extend(kept.map(Value::from));
@@ -60,6 +61,7 @@ fn set(object: &mut Value, wanted: Option<Propagation>) {
     } else {
         metadata.insert("finalizers", after);
     }
+    true
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@
 
 use std::sync::LazyLock;
 
-use meta::patch::merge;
 use meta::status::Status;
 use meta::wire::negotiate::{MediaType, PatchType};
 use meta::wire::{json, yaml};
@@ -21,7 +20,7 @@ use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::options::{FieldValidation, WriteKind, WriteOptions};
-use super::patch::{Patch, PatchBody, does_not_apply, patch_type};
+use super::patch::{Patch, PatchBody, patch_type};
 use super::update::{Change, match_name};
 use super::write::{match_namespace, metadata_mut, metadata_text, set_or_remove};
 use super::{Answer, Call, body, get, patched_text};
@@ -270,21 +269,12 @@ fn decode(scale: &mut Value) -> Result<Vec<String>, String> {
 
 /// What a patch makes of a Scale, with its owners recorded.
 fn patched(call: &Call, patch: &Patch, old: &Value, options: &WriteOptions) -> Result<Value, Status> {
-    let mut new = old.clone();
-    let touched = match &patch.body {
-        PatchBody::Apply(configuration) => return applied(call, old, configuration, options),
-        PatchBody::Json(patch) => {
-            new = patch.apply(new).map_err(|_| does_not_apply())?;
-            patch.reaches_into("metadata")
-        }
-        PatchBody::Merge(patch) => {
-            merge::apply(&mut new, patch.clone());
-            patch.get("metadata").is_some()
-        }
-        // Custom resources take no such patches; their media type has been refused.
-        PatchBody::Strategic(_) => return Err(does_not_apply()),
-    };
-    let text = patched_text::of_builtin(&new, touched);
+    if let PatchBody::Apply(configuration) = &patch.body {
+        return applied(call, old, configuration, options);
+    }
+    // Custom resources take no strategic patches; their media type has been refused.
+    let mut new = patch.body.merged(Some(old))?;
+    let text = patched_text::of_builtin(&new, patch.body.touches_metadata());
     let refused = |why: String| {
         let error = FieldError::invalid(&FieldPath::ROOT.field("patch"), text.as_str(), why);
         Status::invalid(&meta::gvk::GroupKind::new("", ""), "", &[error])
