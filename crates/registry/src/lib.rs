@@ -158,7 +158,10 @@ impl Registry {
         if cache.loaded.initialized() {
             return Ok(());
         }
-        let Some(cache) = self.feed.known(cache) else { return Err(Error::Gone) };
+        let Some(cache) = self.feed.known(cache) else {
+            // No longer served; the few who still hold it see to it themselves.
+            return cache.loaded.get_or_try_init(|| read_all(&*self.store, cache)).await.map(|&()| ());
+        };
         let store = self.store.clone();
         // In a task of its own: who asked first may leave before it is done, and the next would begin anew. Whoever
         // asks meanwhile waits for the same.
