@@ -403,8 +403,7 @@ impl Form {
         let endpoint = Endpoint { ownership, status: subresource == "status", conversions };
         let mut object = apply(live, configuration, &request, &endpoint).map_err(apply_status)?;
         if let Form::Builtin(form) = self {
-            // What was merged becomes an object of the kind, which has no empty maps and lists.
-            typed::decode(form.kind, &mut object).map_err(|error| Status::unknown(500, error.to_string()))?;
+            form.restore(&call.resource, &mut object)?;
         }
         self.default(&mut object);
         Ok(object)
@@ -546,7 +545,11 @@ impl Form {
     /// What to tell about an object that has been accepted.
     pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         match self {
-            Form::Builtin(form) => (form.hooks.warnings)(new, old),
+            Form::Builtin(form) => {
+                let mut warnings = typed::warnings(form.kind, new, old);
+                warnings.extend((form.hooks.warnings)(new, old));
+                warnings
+            }
             Form::Custom(_) => warn_of_finalizers(new, old),
         }
     }
@@ -685,6 +688,27 @@ impl BuiltinForm {
         }
         self.default(value);
         Ok(decoded.unknown)
+    }
+
+    /// What was merged becomes an object of the kind: amounts and times as the kind writes them, nothing that is
+    /// empty, and no value that cannot be read.
+    fn restore(&self, resource: &Resource, object: &mut Value) -> Result<(), Status> {
+        let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = ["apiVersion", "kind"].map(|key| object.get(key).cloned());
+        typed::restore(self.kind, object).map_err(|error| {
+            let gvk = format!("{}/{}, Kind={}", resource.group, resource.version, resource.names.kind);
+            let context = format!("failed to convert new object (/{name}; {gvk}) to proper version");
+            Status::unknown(
+                500,
+                format!("{context}: unable to convert unstructured object to {gvk}: {error}"),
+            )
+        })?;
+        if let Value::Object(members) = object {
+            for (key, value) in ["apiVersion", "kind"].into_iter().zip(kind) {
+                set_or_remove(members, key, value);
+            }
+        }
+        Ok(())
     }
 
     fn default(&self, value: &mut Value) {
