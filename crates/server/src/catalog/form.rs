@@ -633,6 +633,24 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
+/// Whether a kind is none of the described ones but one of those that come with them: lists, options, answers.
+fn is_common(group: &str, version: &str, kind: &str) -> bool {
+    let of_all_groups = matches!(
+        kind,
+        "CreateOptions"
+            | "DeleteOptions"
+            | "GetOptions"
+            | "ListOptions"
+            | "PatchOptions"
+            | "UpdateOptions"
+            | "WatchEvent"
+    );
+    let of_core =
+        matches!(kind, "APIGroup" | "APIGroupList" | "APIResourceList" | "APIVersions" | "List" | "Status");
+    let is_list = kind.strip_suffix("List").is_some_and(|item| typed::kind(group, version, item).is_some());
+    is_list || (group.is_empty() && version == "v1" && (of_core || of_all_groups))
+}
+
 /// A new finalizer of a custom resource should say whose it is.
 ///
 /// Upstream: apiextensions-apiserver/pkg/registry/customresource/strategy.go, v1.36.
@@ -727,10 +745,11 @@ impl BuiltinForm {
     /// Why a body of another kind cannot be taken for this one. It is read as what it says it is first.
     fn foreign(&self, resource: &Resource, named: &NamedKind, value: &mut Value) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
-        if let Some(kind) = typed::kind(group, version, &named.kind) {
-            if let Err(error) = typed::decode(kind, value) {
-                return error.to_string();
-            }
+        let known = typed::kind(group, version, &named.kind);
+        if let Some(Err(error)) = known.map(|kind| typed::decode(kind, value)) {
+            return error.to_string();
+        }
+        if known.is_some() || is_common(group, version, &named.kind) {
             let package = if resource.group.is_empty() {
                 "core"
             } else {
