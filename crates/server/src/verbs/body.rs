@@ -120,7 +120,7 @@ struct Failure {
     kind: Option<NamedKind>,
     why: String,
     /// What it was taken for, when it does not say.
-    meant: Option<NamedKind>,
+    meant: Option<Box<NamedKind>>,
 }
 
 impl Failure {
@@ -131,7 +131,7 @@ impl Failure {
     /// As a lenient reader sees it, who takes it for what was asked for.
     fn seen(mut self, lenient: bool) -> Self {
         if lenient && self.kind.is_none() {
-            self.kind = self.meant.take();
+            self.kind = self.meant.take().map(|meant| *meant);
         }
         self
     }
@@ -290,7 +290,7 @@ fn complete(
             if kind.is_empty() {
                 let own = GroupVersion::new(resource.group.clone(), resource.version.clone());
                 let version = if version.version.is_empty() { own } else { version };
-                let meant = Some(NamedKind { version, kind: resource.names.kind.clone() });
+                let meant = Some(Box::new(NamedKind { version, kind: resource.names.kind.clone() }));
                 let why = format!("Object 'Kind' is missing in '{}'", text());
                 return Err(Failure { kind: None, why, meant });
             }
