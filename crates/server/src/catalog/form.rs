@@ -408,8 +408,9 @@ impl Form {
                 validate_object_meta(metadata, rule, names::name_is_path_segment, &path)
             }
             Form::Custom(form) => {
-                let errors = validate_type(&call.resource, object);
+                let mut errors = validate_type(&call.resource, object);
                 if !errors.is_empty() {
+                    form.check_foreign(call, object, None, &mut errors);
                     return errors;
                 }
                 let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
@@ -440,8 +441,10 @@ impl Form {
                 if wrong_type.is_empty() {
                     errors.extend(changes); // the kind's own rules look at them again
                     form.check(call, new, Some(old), &mut errors);
+                } else {
+                    errors.extend(wrong_type);
+                    form.check_foreign(call, new, Some(old), &mut errors);
                 }
-                errors.extend(wrong_type);
             }
         }
         errors
@@ -656,6 +659,16 @@ impl CustomForm {
             ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
             _ => schema.validate(new, old, self.scale.as_ref()),
         };
+        errors.extend(found.errors);
+        found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
+    }
+
+    /// The same for an object that claims to be of another kind.
+    fn check_foreign(&self, call: &Call, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        let Some(schema) = self.schema.as_ref().filter(|_| call.target().subresource != "status") else {
+            return;
+        };
+        let found = schema.validate_foreign(new, old);
         errors.extend(found.errors);
         found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
     }
