@@ -39,6 +39,9 @@ const FRESH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Every key starts with this, as in the reference's etcd.
 pub const KEY_ROOT: &str = "/registry/";
 
+/// Bound: objects read from the store at once when a cache is filled.
+const READ_PAGE_OBJECTS: usize = 2_000;
+
 /// What a caller of the registry can act on.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
@@ -185,19 +188,38 @@ impl Registry {
 
 /// All objects of a resource as the store has them now, and the revision they were read at.
 async fn read_objects(store: &dyn Store, cache: &Cache) -> Result<(Objects, Revision), Error> {
-    let keys = store::KeyRange::prefix(cache.prefix.clone());
-    let read = store.range(store::Range::values(keys)).await?;
-    let mut objects = Objects::new();
-    for kv in &read.kvs {
-        let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
-        let object = cache.read(&kv.value, kv.mod_revision);
-        if let (Some(key), Some(object)) = (key, object) {
-            objects.insert(key.into(), cache::entry(object));
-        } else {
-            tracing::error!(revision = kv.mod_revision.0, "a stored object cannot be read");
+    loop {
+        match read_pages(store, cache).await {
+            // What the later pages were to be read from was given up meanwhile: there is a newer state by now.
+            Err(Error::Expired { .. }) => {}
+            read => return read,
         }
     }
-    Ok((objects, read.revision))
+}
+
+/// Page by page, so that the stored form and the objects made of it are never there at once.
+async fn read_pages(store: &dyn Store, cache: &Cache) -> Result<(Objects, Revision), Error> {
+    let mut keys = store::KeyRange::prefix(cache.prefix.clone());
+    let mut objects = Objects::new();
+    let mut at = None;
+    loop {
+        let range = store::Range { at, ..store::Range::values(keys.clone()).limit(READ_PAGE_OBJECTS) };
+        let read = store.range(range).await?;
+        let revision = *at.get_or_insert(read.revision);
+        for kv in &read.kvs {
+            let key = std::str::from_utf8(&kv.key[cache.prefix.len()..]).ok();
+            let object = cache.read(&kv.value, kv.mod_revision);
+            if let (Some(key), Some(object)) = (key, object) {
+                objects.insert(key.into(), cache::entry(object));
+            } else {
+                tracing::error!(revision = kv.mod_revision.0, "a stored object cannot be read");
+            }
+        }
+        match read.kvs.last() {
+            Some(last) if read.more => keys = keys.behind(&last.key),
+            _ => return Ok((objects, revision)),
+        }
+    }
 }
 
 /// The caches by prefix.

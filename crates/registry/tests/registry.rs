@@ -220,3 +220,35 @@ async fn resources_do_not_see_each_other() {
     fixture.registry.fresh(&fixture.things).await.unwrap();
     assert_eq!(fixture.things.len(), 1);
 }
+
+/// The cache is filled page by page, from one state, while others write.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cache_of_many_objects_is_filled_without_gaps_while_they_change() {
+    const OBJECTS: usize = 5_000;
+    let fixture = fixture().await;
+    for number in 0..OBJECTS {
+        fixture.create(&format!("n{number:05}"), 0).await;
+    }
+    fixture.registry.fresh(&fixture.things).await.unwrap();
+    let registry = Registry::start(fixture.store.clone()).await.expect("the store in memory does not fail");
+    let things = registry.cache("g.io", "things", &fields());
+    let writer = tokio::spawn(async move {
+        for number in (0..OBJECTS).step_by(7) {
+            let key = format!("ns/n{number:05}");
+            let old = fixture.things.get(&key).expect("it was made");
+            fixture.registry.remove(&fixture.things, &key, &old).await.expect("nobody else changes it");
+            fixture.create(&format!("m{number:05}"), 1).await;
+        }
+        fixture
+    });
+    registry.any_state(&things).await.unwrap();
+    let fixture = writer.await.unwrap();
+    registry.fresh(&things).await.unwrap();
+    fixture.registry.fresh(&fixture.things).await.unwrap();
+    let all = |cache: &registry::Cache| -> Vec<(String, u64)> {
+        let objects = cache.snapshot(Revision::ZERO).objects;
+        objects.iter().map(|(key, entry)| (key.to_string(), entry.object.revision.0)).collect()
+    };
+    assert_eq!(all(&things).len(), OBJECTS);
+    assert_eq!(all(&things), all(&fixture.things));
+}

@@ -3,6 +3,8 @@
 //! Two forms of description, one interface: built-in kinds are described by types, custom ones by schemas.
 //! Behaviour that a built-in kind has of its own is a small pure function in [`super::builtin`].
 
+mod versions;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -13,8 +15,7 @@ use meta::object::{
     validate_object_meta_update,
 };
 use meta::status::{Cause, Status, cause};
-use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
-use registry::Object;
+use meta::{FieldError, FieldPath, Map, Meta, Value};
 use schema::apply::{
     ApplyError, ApplyRequest, ConvertError, ManagerInfo, ReplicasPath, ResetFields, TypeRef, Versions, apply,
     track_update,
@@ -23,7 +24,7 @@ use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::Resource;
-use crate::conversion::{ConversionError, Conversions, Views};
+use crate::conversion::{Conversions, Views};
 use crate::verbs::options::{DeleteOptions, WriteOptions};
 use crate::verbs::write::{metadata_mut, set_or_remove};
 use crate::verbs::{Call, NamedKind, unusable_patch};
@@ -69,9 +70,6 @@ pub struct StorageForm {
     pub to: fn(&mut Value),
     pub from: fn(&mut Value),
 }
-
-/// The number under which objects remember how a built-in kind with a storage form of its own shows them.
-const BUILTIN_VIEW: u64 = 0;
 
 /// Rules of a kind: the subresource written to, the new object, the old one.
 pub type Check = fn(&str, &Value, Option<&Value>) -> Vec<FieldError>;
@@ -199,100 +197,6 @@ impl Form {
             Form::Builtin(form) => &form.ownership,
             Form::Custom(form) => &form.ownership,
         }
-    }
-
-    /// How objects of the kind get from version to version.
-    pub fn views(&self) -> Option<&Arc<Views>> {
-        match self {
-            Form::Custom(CustomForm { reads: Reads::Converted(views), .. }) => Some(views),
-            _ => None,
-        }
-    }
-
-    /// The same where somebody outside may have to be asked.
-    pub fn asking_views(&self) -> Option<&Arc<Views>> {
-        self.views().filter(|views| views.converter().asks())
-    }
-
-    /// A stored object as this kind shows it; `None` when it has to be converted by somebody outside.
-    pub fn at_hand(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
-        match self {
-            Form::Custom(CustomForm { reads: Reads::Converted(views), .. }) => views.at_hand(object),
-            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => {
-                Some(object.view(BUILTIN_VIEW, |object| {
-                    let mut value = json::parse(object.bytes()).ok()?.value;
-                    (form.from)(&mut value);
-                    if let Value::Object(members) = &mut value {
-                        members.insert("apiVersion", ownership.api_version.as_str());
-                    }
-                    object.with_text(&registry::codec::encode(&value))
-                }))
-            }
-            _ => Some(object.clone()),
-        }
-    }
-
-    /// A stored object as this kind shows it.
-    pub async fn show(&self, object: &Arc<Object>) -> Result<Arc<Object>, ConversionError> {
-        match (self.at_hand(object), self.views()) {
-            (Some(shown), _) => Ok(shown),
-            (None, None) => Ok(object.clone()),
-            (None, Some(views)) => {
-                let shown = Box::pin(views.show_all(std::slice::from_ref(object))).await?;
-                Ok(shown.into_iter().next().unwrap_or_else(|| object.clone()))
-            }
-        }
-    }
-
-    /// Many stored objects as this kind shows them.
-    pub async fn show_all(&self, objects: &mut [Arc<Object>]) -> Result<(), ConversionError> {
-        let mut missing = Vec::new();
-        for (index, object) in objects.iter_mut().enumerate() {
-            match self.at_hand(object) {
-                Some(shown) => *object = shown,
-                None => missing.push(index),
-            }
-        }
-        if let Some(views) = self.views().filter(|_| !missing.is_empty()) {
-            let stored: Vec<_> = missing.iter().map(|index| objects[*index].clone()).collect();
-            let shown = Box::pin(views.show_all(&stored)).await?;
-            missing.into_iter().zip(shown).for_each(|(index, shown)| objects[index] = shown);
-        }
-        Ok(())
-    }
-
-    /// Turns an object into the form it is stored in.
-    pub async fn to_storage(&self, object: Value, storage_version: &str) -> Result<Value, ConversionError> {
-        match self {
-            Form::Builtin(form) => {
-                let mut object = object;
-                if let Some(storage) = form.hooks.storage {
-                    (storage.to)(&mut object);
-                }
-                Ok(object)
-            }
-            Form::Custom(form) => match &form.reads {
-                Reads::Converted(views) if form.ownership.api_version != storage_version => {
-                    let mut object = object;
-                    metadata_mut(&mut object).remove("resourceVersion");
-                    views.converter().convert(object, storage_version).await
-                }
-                _ => Ok(object),
-            },
-        }
-    }
-
-    /// What would be read of an object that is not written after all.
-    pub async fn unstored(&self, mut object: Value, storage_version: &str) -> Result<Value, ConversionError> {
-        let Some(views) = self.views().filter(|_| self.ownership().api_version != storage_version) else {
-            self.default(&mut object);
-            return Ok(object);
-        };
-        let version = object.at(&["metadata", "resourceVersion"]).cloned();
-        let stored = self.to_storage(object, storage_version).await?;
-        let mut shown = views.show_unstored(stored).await?;
-        set_or_remove(metadata_mut(&mut shown), "resourceVersion", version);
-        Ok(shown)
     }
 
     /// Merges a strategic patch, which only built-in kinds understand.
@@ -503,8 +407,9 @@ impl Form {
                 validate_object_meta(metadata, rule, names::name_is_path_segment, &path)
             }
             Form::Custom(form) => {
-                let errors = validate_type(&call.resource, object);
+                let mut errors = validate_type(&call.resource, object);
                 if !errors.is_empty() {
+                    form.check_foreign(call, object, None, &mut errors);
                     return errors;
                 }
                 let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
@@ -535,8 +440,10 @@ impl Form {
                 if wrong_type.is_empty() {
                     errors.extend(changes); // the kind's own rules look at them again
                     form.check(call, new, Some(old), &mut errors);
+                } else {
+                    errors.extend(wrong_type);
+                    form.check_foreign(call, new, Some(old), &mut errors);
                 }
-                errors.extend(wrong_type);
             }
         }
         errors
@@ -795,6 +702,16 @@ impl CustomForm {
             ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
             _ => schema.validate(new, old, self.scale.as_ref()),
         };
+        errors.extend(found.errors);
+        found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
+    }
+
+    /// The same for an object that claims to be of another kind.
+    fn check_foreign(&self, call: &Call, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        let Some(schema) = self.schema.as_ref().filter(|_| call.target().subresource != "status") else {
+            return;
+        };
+        let found = schema.validate_foreign(new, old);
         errors.extend(found.errors);
         found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
     }
