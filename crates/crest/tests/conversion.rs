@@ -199,6 +199,41 @@ async fn every_verb_goes_through_the_webhook() {
 }
 
 #[tokio::test]
+async fn defaults_are_of_the_stored_version_and_every_version_is_pruned() {
+    let hook = Webhook::start(&[], |asked| {
+        let mut answer = convert(asked);
+        for object in answer["response"]["convertedObjects"].as_array_mut().into_iter().flatten() {
+            object["spec"]["unheard"] = "of".into();
+        }
+        Reply::Json(answer)
+    })
+    .await;
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    let mut definition = definition(&by_url(&hook, "/c"));
+    define(&client, &definition).await;
+    client.create(V1, &widget("v1", "old", &json!({"hostPort": "a:1"}))).await.expect(201);
+    definition = client.get(DEFINITION).await.expect(200);
+    for (index, replicas) in [(0, 3), (1, 8)] {
+        let schema = &mut definition["spec"]["versions"][index]["schema"]["openAPIV3Schema"];
+        schema["properties"]["spec"]["properties"]["replicas"]["default"] = replicas.into();
+    }
+    change(&client, MERGE_PATCH, &json!({"spec": {"versions": definition["spec"]["versions"]}})).await;
+    // What is read got the default of the version it is stored in before it was converted.
+    let read = client.get(&format!("{V2}/old")).await.expect(200);
+    assert_eq!(read["spec"], json!({"host": "a", "port": "1", "replicas": 3}));
+    let sent = hook.asked().remove(0).body["request"]["objects"][0].clone();
+    assert_eq!(sent["spec"]["replicas"], 3);
+    // What is written gets that of the version it is written in.
+    let made = client.create(V2, &widget("v2", "new", &json!({"host": "b"}))).await.expect(201);
+    assert_eq!(made["spec"], json!({"host": "b", "port": "", "replicas": 8}));
+    assert_eq!(
+        client.get(&format!("{V1}/new")).await.expect(200)["spec"],
+        json!({"hostPort": "b:", "replicas": 8})
+    );
+}
+
+#[tokio::test]
 async fn a_list_is_one_call_and_what_came_of_it_is_remembered() {
     let hook = working_webhook().await;
     let crest = Crest::start(CREST);

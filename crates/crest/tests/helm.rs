@@ -44,4 +44,19 @@ fn a_chart_is_installed_upgraded_and_removed() {
     "#]]
     .assert_eq(&helm.ok("uninstall mine"));
     assert_eq!(kubectl.ok("get ct,cm -o name"), "");
+
+    // Helm leaves definitions, and finds them there the next time.
+    assert_eq!(
+        kubectl.ok("get crd -o name"),
+        "customresourcedefinition.apiextensions.k8s.io/crontabs.stable.example.com\n"
+    );
+    helm.ok("install mine chart --wait");
+    helm.write("chart/templates/objects.yaml", TEMPLATE.split("---").next().expect("a first document"));
+    helm.ok("upgrade mine chart --wait");
+    assert_eq!(kubectl.ok("get ct,cm -o name"), "crontab.stable.example.com/mine\n");
+    // What does not fit the definition is refused, and nothing is changed.
+    let refused = helm.run("upgrade mine chart --set image=[1]");
+    assert!(refused.stderr.contains("spec.image"), "{}", refused.stderr);
+    assert_eq!(kubectl.ok("get ct mine -o jsonpath={.spec.image}"), "first");
+    helm.ok("uninstall mine");
 }

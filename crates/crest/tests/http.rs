@@ -371,6 +371,7 @@ async fn methods_and_odd_paths_are_answered_as_in_the_reference() {
             ("GET", "/api/v1/namespaces/default/status/more/x".to_owned(), 404),
             ("GET", "/api/v1/watch/namespaces/default/configmaps/x/y".to_owned(), 404),
             ("OPTIONS", format!("{odds}/one"), 405),
+            ("GET", format!("{odds}/%zz"), 400),
             ("PATCH", odds.to_owned(), 415),
             // A slash at the end is for discovery only.
             ("GET", "/apis/".to_owned(), 200),

@@ -181,6 +181,8 @@ fn built_in_kinds_are_applied_shown_and_deleted() {
             Labels:       kubernetes.io/metadata.name=team
             Annotations:  <none>
             Status:       Active
+
+            No resource quota.
             $ kubectl events -n team
             LAST SEEN   TYPE     REASON   OBJECT               MESSAGE
             <unknown>   Normal   Tested   ConfigMap/settings   it happened
@@ -223,6 +225,7 @@ fn the_server_introduces_itself() {
             $ kubectl api-resources --namespaced=true --verbs=create,watch -o name
             configmaps
             events
+            resourcequotas
             secrets
             services
             leases.coordination.k8s.io

@@ -39,6 +39,16 @@ impl Schema {
             errors.extend(scale.validate_spec(object));
             errors.extend(scale.validate_status(object));
         }
+        self.with_structure(errors, object, old)
+    }
+
+    /// As [`Schema::validate`] for an object that claims to be of another kind: nothing was done to it in the name of
+    /// this schema, its values are not looked at, and what depends on its structure is.
+    pub fn validate_foreign(&self, object: &Value, old: Option<&Value>) -> Validation {
+        self.with_structure(Vec::new(), object, old)
+    }
+
+    fn with_structure(&self, mut errors: Vec<FieldError>, object: &Value, old: Option<&Value>) -> Validation {
         errors.extend(self.validate_embedded(object));
         errors.extend(match old {
             Some(old) => self.validate_list_types_update(object, old),

@@ -135,6 +135,9 @@ async fn serve(
     warnings: &Warnings,
     seen: &mut Seen,
 ) -> Result<Response<Body>, Status> {
+    if !request::is_escaped_well(req.uri().path()) {
+        return Ok(respond::bad_request());
+    }
     let (mut parts, body) = req.into_parts();
     let upgrade = websocket::is_wanted(&parts.headers).then(|| parts.extensions.remove::<OnUpgrade>());
     let headers = read_headers(&parts.headers);

@@ -206,6 +206,13 @@ fn decode_component(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(percent_decode_str(&spaced).decode_utf8_lossy().into_owned()))
 }
 
+/// Whether every percent sign of a path begins two hexadecimal digits.
+pub fn is_escaped_well(path: &str) -> bool {
+    let mut escapes = path.split('%').skip(1);
+    escapes
+        .all(|rest| rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,6 +285,12 @@ mod tests {
         assert_eq!(query.get("b"), Some("x y z"));
         assert_eq!(query.get("bad"), None);
         assert!(query.flag("c") && !query.flag("d"));
+    }
+
+    #[test]
+    fn escapes_have_two_digits() {
+        assert!(["/", "/a%20b", "/%C3%a4%25"].into_iter().all(is_escaped_well));
+        assert!(!["/%", "/%zz", "/a%2", "/%2/", "/%25%", "/%%20"].into_iter().any(is_escaped_well));
     }
 
     proptest::proptest! {

@@ -301,6 +301,11 @@ pub(crate) fn status(status: &Status, media: Media) -> Response<Body> {
     response
 }
 
+/// What the reference's HTTP library says before it comes to the API.
+pub(crate) fn bad_request() -> Response<Body> {
+    plain(400, "text/plain; charset=utf-8", "400 Bad Request")
+}
+
 /// What the reference's router says of paths it does not know.
 pub(crate) fn page_not_found() -> Response<Body> {
     let mut response = plain(404, "text/plain; charset=utf-8", "404 page not found\n");

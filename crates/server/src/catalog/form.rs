@@ -3,6 +3,8 @@
 //! Two forms of description, one interface: built-in kinds are described by types, custom ones by schemas.
 //! Behaviour that a built-in kind has of its own is a small pure function in [`super::builtin`].
 
+mod versions;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -13,8 +15,7 @@ use meta::object::{
     validate_object_meta_update,
 };
 use meta::status::{Cause, Status, cause};
-use meta::{FieldError, FieldPath, Map, Meta, Value, wire::json};
-use registry::Object;
+use meta::{FieldError, FieldPath, Map, Meta, Value};
 use schema::apply::{
     ApplyError, ApplyRequest, ConvertError, ManagerInfo, ReplicasPath, ResetFields, TypeRef, Versions, apply,
     track_update,
@@ -23,7 +24,7 @@ use schema::scale::ScalePaths;
 use schema::typed;
 
 use super::Resource;
-use crate::conversion::{ConversionError, Conversions, Views};
+use crate::conversion::{Conversions, Views};
 use crate::verbs::options::{DeleteOptions, WriteOptions};
 use crate::verbs::write::{metadata_mut, set_or_remove};
 use crate::verbs::{Call, NamedKind, unusable_patch};
@@ -69,9 +70,6 @@ pub struct StorageForm {
     pub to: fn(&mut Value),
     pub from: fn(&mut Value),
 }
-
-/// The number under which objects remember how a built-in kind with a storage form of its own shows them.
-const BUILTIN_VIEW: u64 = 0;
 
 /// Rules of a kind: the subresource written to, the new object, the old one.
 pub type Check = fn(&str, &Value, Option<&Value>) -> Vec<FieldError>;
@@ -201,100 +199,6 @@ impl Form {
         }
     }
 
-    /// How objects of the kind get from version to version.
-    pub fn views(&self) -> Option<&Arc<Views>> {
-        match self {
-            Form::Custom(CustomForm { reads: Reads::Converted(views), .. }) => Some(views),
-            _ => None,
-        }
-    }
-
-    /// The same where somebody outside may have to be asked.
-    pub fn asking_views(&self) -> Option<&Arc<Views>> {
-        self.views().filter(|views| views.converter().asks())
-    }
-
-    /// A stored object as this kind shows it; `None` when it has to be converted by somebody outside.
-    pub fn at_hand(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
-        match self {
-            Form::Custom(CustomForm { reads: Reads::Converted(views), .. }) => views.at_hand(object),
-            Form::Builtin(BuiltinForm { hooks: Hooks { storage: Some(form), .. }, ownership, .. }) => {
-                Some(object.view(BUILTIN_VIEW, |object| {
-                    let mut value = json::parse(object.bytes()).ok()?.value;
-                    (form.from)(&mut value);
-                    if let Value::Object(members) = &mut value {
-                        members.insert("apiVersion", ownership.api_version.as_str());
-                    }
-                    object.with_text(&registry::codec::encode(&value))
-                }))
-            }
-            _ => Some(object.clone()),
-        }
-    }
-
-    /// A stored object as this kind shows it.
-    pub async fn show(&self, object: &Arc<Object>) -> Result<Arc<Object>, ConversionError> {
-        match (self.at_hand(object), self.views()) {
-            (Some(shown), _) => Ok(shown),
-            (None, None) => Ok(object.clone()),
-            (None, Some(views)) => {
-                let shown = Box::pin(views.show_all(std::slice::from_ref(object))).await?;
-                Ok(shown.into_iter().next().unwrap_or_else(|| object.clone()))
-            }
-        }
-    }
-
-    /// Many stored objects as this kind shows them.
-    pub async fn show_all(&self, objects: &mut [Arc<Object>]) -> Result<(), ConversionError> {
-        let mut missing = Vec::new();
-        for (index, object) in objects.iter_mut().enumerate() {
-            match self.at_hand(object) {
-                Some(shown) => *object = shown,
-                None => missing.push(index),
-            }
-        }
-        if let Some(views) = self.views().filter(|_| !missing.is_empty()) {
-            let stored: Vec<_> = missing.iter().map(|index| objects[*index].clone()).collect();
-            let shown = Box::pin(views.show_all(&stored)).await?;
-            missing.into_iter().zip(shown).for_each(|(index, shown)| objects[index] = shown);
-        }
-        Ok(())
-    }
-
-    /// Turns an object into the form it is stored in.
-    pub async fn to_storage(&self, object: Value, storage_version: &str) -> Result<Value, ConversionError> {
-        match self {
-            Form::Builtin(form) => {
-                let mut object = object;
-                if let Some(storage) = form.hooks.storage {
-                    (storage.to)(&mut object);
-                }
-                Ok(object)
-            }
-            Form::Custom(form) => match &form.reads {
-                Reads::Converted(views) if form.ownership.api_version != storage_version => {
-                    let mut object = object;
-                    metadata_mut(&mut object).remove("resourceVersion");
-                    views.converter().convert(object, storage_version).await
-                }
-                _ => Ok(object),
-            },
-        }
-    }
-
-    /// What would be read of an object that is not written after all.
-    pub async fn unstored(&self, mut object: Value, storage_version: &str) -> Result<Value, ConversionError> {
-        let Some(views) = self.views().filter(|_| self.ownership().api_version != storage_version) else {
-            self.default(&mut object);
-            return Ok(object);
-        };
-        let version = object.at(&["metadata", "resourceVersion"]).cloned();
-        let stored = self.to_storage(object, storage_version).await?;
-        let mut shown = views.show_unstored(stored).await?;
-        set_or_remove(metadata_mut(&mut shown), "resourceVersion", version);
-        Ok(shown)
-    }
-
     /// Merges a strategic patch, which only built-in kinds understand.
     /// Gives the paths of fields that do not belong.
     pub fn strategic_merge(&self, object: &mut Value, patch: Map) -> Result<Vec<String>, Status> {
@@ -403,8 +307,7 @@ impl Form {
         let endpoint = Endpoint { ownership, status: subresource == "status", conversions };
         let mut object = apply(live, configuration, &request, &endpoint).map_err(apply_status)?;
         if let Form::Builtin(form) = self {
-            // What was merged becomes an object of the kind, which has no empty maps and lists.
-            typed::decode(form.kind, &mut object).map_err(|error| Status::unknown(500, error.to_string()))?;
+            form.restore(&call.resource, &mut object)?;
         }
         self.default(&mut object);
         Ok(object)
@@ -504,8 +407,9 @@ impl Form {
                 validate_object_meta(metadata, rule, names::name_is_path_segment, &path)
             }
             Form::Custom(form) => {
-                let errors = validate_type(&call.resource, object);
+                let mut errors = validate_type(&call.resource, object);
                 if !errors.is_empty() {
+                    form.check_foreign(call, object, None, &mut errors);
                     return errors;
                 }
                 let mut errors = validate_object_meta(metadata, rule, names::name_is_dns_subdomain, &path);
@@ -536,8 +440,10 @@ impl Form {
                 if wrong_type.is_empty() {
                     errors.extend(changes); // the kind's own rules look at them again
                     form.check(call, new, Some(old), &mut errors);
+                } else {
+                    errors.extend(wrong_type);
+                    form.check_foreign(call, new, Some(old), &mut errors);
                 }
-                errors.extend(wrong_type);
             }
         }
         errors
@@ -546,7 +452,11 @@ impl Form {
     /// What to tell about an object that has been accepted.
     pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         match self {
-            Form::Builtin(form) => (form.hooks.warnings)(new, old),
+            Form::Builtin(form) => {
+                let mut warnings = typed::warnings(form.kind, new, old);
+                warnings.extend((form.hooks.warnings)(new, old));
+                warnings
+            }
             Form::Custom(_) => warn_of_finalizers(new, old),
         }
     }
@@ -630,6 +540,24 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
+/// Whether a kind is none of the described ones but one of those that come with them: lists, options, answers.
+fn is_common(group: &str, version: &str, kind: &str) -> bool {
+    let of_all_groups = matches!(
+        kind,
+        "CreateOptions"
+            | "DeleteOptions"
+            | "GetOptions"
+            | "ListOptions"
+            | "PatchOptions"
+            | "UpdateOptions"
+            | "WatchEvent"
+    );
+    let of_core =
+        matches!(kind, "APIGroup" | "APIGroupList" | "APIResourceList" | "APIVersions" | "List" | "Status");
+    let is_list = kind.strip_suffix("List").is_some_and(|item| typed::kind(group, version, item).is_some());
+    is_list || (group.is_empty() && version == "v1" && (of_core || of_all_groups))
+}
+
 /// A new finalizer of a custom resource should say whose it is.
 ///
 /// Upstream: apiextensions-apiserver/pkg/registry/customresource/strategy.go, v1.36.
@@ -687,6 +615,27 @@ impl BuiltinForm {
         Ok(decoded.unknown)
     }
 
+    /// What was merged becomes an object of the kind: amounts and times as the kind writes them, nothing that is
+    /// empty, and no value that cannot be read.
+    fn restore(&self, resource: &Resource, object: &mut Value) -> Result<(), Status> {
+        let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = ["apiVersion", "kind"].map(|key| object.get(key).cloned());
+        typed::restore(self.kind, object).map_err(|error| {
+            let gvk = format!("{}/{}, Kind={}", resource.group, resource.version, resource.names.kind);
+            let context = format!("failed to convert new object (/{name}; {gvk}) to proper version");
+            Status::unknown(
+                500,
+                format!("{context}: unable to convert unstructured object to {gvk}: {error}"),
+            )
+        })?;
+        if let Value::Object(members) = object {
+            for (key, value) in ["apiVersion", "kind"].into_iter().zip(kind) {
+                set_or_remove(members, key, value);
+            }
+        }
+        Ok(())
+    }
+
     fn default(&self, value: &mut Value) {
         typed::default(self.kind, value);
         (self.hooks.default)(value);
@@ -703,10 +652,11 @@ impl BuiltinForm {
     /// Why a body of another kind cannot be taken for this one. It is read as what it says it is first.
     fn foreign(&self, resource: &Resource, named: &NamedKind, value: &mut Value) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
-        if let Some(kind) = typed::kind(group, version, &named.kind) {
-            if let Err(error) = typed::decode(kind, value) {
-                return error.to_string();
-            }
+        let known = typed::kind(group, version, &named.kind);
+        if let Some(Err(error)) = known.map(|kind| typed::decode(kind, value)) {
+            return error.to_string();
+        }
+        if known.is_some() || is_common(group, version, &named.kind) {
             let package = if resource.group.is_empty() {
                 "core"
             } else {
@@ -752,6 +702,16 @@ impl CustomForm {
             ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
             _ => schema.validate(new, old, self.scale.as_ref()),
         };
+        errors.extend(found.errors);
+        found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
+    }
+
+    /// The same for an object that claims to be of another kind.
+    fn check_foreign(&self, call: &Call, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        let Some(schema) = self.schema.as_ref().filter(|_| call.target().subresource != "status") else {
+            return;
+        };
+        let found = schema.validate_foreign(new, old);
         errors.extend(found.errors);
         found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
     }

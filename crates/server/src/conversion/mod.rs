@@ -156,12 +156,10 @@ impl Converter {
     /// An object in another version, as the converter gives it.
     pub async fn convert_bare(&self, object: Value, desired: &str) -> Result<Value, ConversionError> {
         let mut one = vec![object];
-        if let Some(first) = self.convert_all(&mut one, desired).await?
-            && let Some(failed) = first.failure
-        {
-            return Err(failed);
+        match self.convert_all(&mut one, desired).await? {
+            Some(partial) => Err(partial.failure),
+            None => Ok(one.pop().unwrap_or_default()),
         }
-        Ok(one.pop().unwrap_or_default())
     }
 
     /// Converts objects in place, all in one call of the webhook.
@@ -197,7 +195,7 @@ impl Converter {
                     match hook.ask(std::slice::from_ref(object), desired).await {
                         Ok(converted) => *object = converted.into_iter().next().unwrap_or_default(),
                         Err(failure) => {
-                            let failure = Some(failure.error(&self.gvk(object)));
+                            let failure = failure.error(&self.gvk(object));
                             return Ok(Some(Partial { done, failure }));
                         }
                     }
@@ -226,7 +224,7 @@ fn unknown_version(api_version: &str) -> ConversionError {
 struct Partial {
     /// So many are converted; the next one failed.
     done: usize,
-    failure: Option<ConversionError>,
+    failure: ConversionError,
 }
 
 /// Why a webhook did not convert.

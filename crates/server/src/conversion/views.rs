@@ -210,7 +210,7 @@ impl Views {
         let mut trees: Vec<Value> = objects.iter().map(|object| self.question(object)).collect();
         let (done, failure) = match self.converter.convert_all(&mut trees, &self.api_version).await {
             Ok(None) => (objects.len(), None),
-            Ok(Some(partial)) => (partial.done, partial.failure),
+            Ok(Some(partial)) => (partial.done, Some(partial.failure)),
             Err(error) => {
                 // Nobody knows whose fault it is: it is told to all.
                 let oldest = objects.iter().map(|object| object.revision).min().unwrap_or(Revision::ZERO);
