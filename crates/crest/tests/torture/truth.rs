@@ -66,23 +66,25 @@ impl Truth {
             let known = *told.entry(uid.clone()).or_insert(revision);
             assert_eq!(known, revision, "{uid} was deleted twice");
         }
+        let mut unseen = Vec::new();
         for (change, next) in std::mem::take(&mut self.deletions) {
             let last = change.before.as_ref().expect("only what is there is deleted");
-            let last_revision = revision(last);
-            let uid = last["metadata"]["uid"].as_str().expect("objects have uids").to_owned();
-            let revision = told.remove(&uid).unwrap_or_else(|| {
-                // Nobody saw it. Whoever came past the next change there should have.
-                let latest = next.unwrap_or(u64::MAX);
-                (last_revision + 1..latest)
-                    .rev()
-                    .find(|free| !self.changes.contains_key(free))
-                    .unwrap_or(latest)
-            });
-            assert!(
-                revision > last_revision && next.is_none_or(|next| revision < next),
-                "{uid} at {revision}"
-            );
-            self.insert(revision, change);
+            let after = revision(last);
+            let uid = last["metadata"]["uid"].as_str().expect("objects have uids");
+            match told.remove(uid) {
+                Some(revision) => {
+                    let fits = revision > after && next.is_none_or(|next| revision < next);
+                    assert!(fits, "{uid} was deleted at {revision}, between {after} and {next:?}");
+                    self.insert(revision, change);
+                }
+                None => unseen.push((change, after, next.unwrap_or(u64::MAX))),
+            }
+        }
+        // Nobody saw these. They happened at some revision that is left over; whoever came past the next change
+        // there should have seen them.
+        for (change, after, before) in unseen {
+            let free = (after + 1..before).rev().find(|free| !self.changes.contains_key(free));
+            self.insert(free.expect("a deletion has a revision"), change);
         }
         assert!(told.is_empty(), "deletions of what was not deleted: {told:?}");
     }
