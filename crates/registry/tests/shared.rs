@@ -291,3 +291,16 @@ async fn a_watcher_ahead_of_the_compaction_goes_on() {
     assert_eq!(two.names().await, ["a", "b", "c", "d"]);
     assert_eq!(watcher.seen(), last);
 }
+
+#[tokio::test]
+async fn what_nobody_can_read_is_not_shown_as_it_was_before() {
+    let store = Remote::new();
+    let (one, two) = (Replica::on(&store).await, Replica::on(&store).await);
+    let created = one.create("a").await;
+    assert_eq!(two.names().await, ["a"]);
+    let mut watcher = two.watch(Start::State(At::Fresh)).await;
+    let broken = Txn::update("/registry/g.io/things/ns/a", "no object", created);
+    let broken = store.commit(broken).await.expect("it can be written").revision;
+    assert_eq!(changes(&mut watcher, 1).await, [(Change::Deleted, "a".to_owned(), broken.0)]);
+    assert_eq!(two.names().await, [""; 0]);
+}
