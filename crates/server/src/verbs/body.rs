@@ -10,7 +10,7 @@ use meta::status::Status;
 use meta::wire::negotiate::{ALL_MEDIA_TYPES, MediaType, negotiate_input};
 use meta::wire::{json, yaml};
 use meta::{FieldError, FieldPath, Map, Text, Value};
-use schema::typed::go_text;
+use schema::go_text;
 
 use super::options::FieldValidation;
 use super::{Call, Warnings};
