@@ -17,7 +17,7 @@ use server::pki::credentials::Credentials;
 use store::backup::{self, Archive, Summary};
 use store::embedded::{self, EmbeddedStore, OpenError};
 use store::etcd::{self, Revisions};
-use store::{Store, SystemClock};
+use store::{Revision, Store, SystemClock};
 use tokio::net::TcpStream;
 
 use crate::flags::{BackupFlags, RestoreFlags};
@@ -68,12 +68,21 @@ pub(crate) fn restore(flags: &RestoreFlags) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How many revisions go by between two words about them.
+const TELL_EVERY: u64 = 20_000;
+
 fn restore_etcd(flags: &RestoreFlags, file: BufReader<File>) -> anyhow::Result<()> {
     let runtime = runtime()?;
     let revisions = if flags.new_revisions { Revisions::New } else { Revisions::Kept };
     let summary = runtime.block_on(async {
         let store = flags.etcd.open_etcd(None)?;
-        let told = |revision| say(&format!("at revision {revision}"));
+        let mut next = TELL_EVERY;
+        let told = |revision: Revision| {
+            if revision.0 >= next {
+                next = revision.0 + TELL_EVERY;
+                say(&format!("at revision {revision}"));
+            }
+        };
         let summary = etcd::restore(&store, file, revisions, &SystemClock, told).await?;
         store.close().await?;
         anyhow::Ok(summary)

@@ -42,6 +42,7 @@ pub fn prepare_create(kind: Kind, object: &mut Value, requester: &Requester<'_>,
         "Namespace" => create_namespace(object),
         "ServiceAccount" => keep_secret_names(object),
         "Lease" => drop_coordination(object, None),
+        "Service" => name_cluster_addresses(object),
         "CertificateSigningRequest" => stamp_requester(object, requester),
         "APIService" if present(object, &["spec", "service"]).is_none() => mark_local(object, now),
         _ => {}
@@ -223,6 +224,17 @@ fn stamp_conditions(new: &mut Value, old: &Value, now: &str) {
                 condition.insert(field, time);
             }
         }
+    }
+}
+
+/// The one address that older clients give stands first in the list that newer ones read.
+fn name_cluster_addresses(object: &mut Value) {
+    let Some(spec) = map_mut(object, &["spec"]) else { return };
+    if let Some(address) = spec.get("clusterIP").and_then(Value::as_str).filter(|address| !address.is_empty())
+        && spec.get("clusterIPs").and_then(Value::as_array).is_none_or(<[Value]>::is_empty)
+    {
+        let addresses = vec![Value::from(address)];
+        spec.insert("clusterIPs", addresses);
     }
 }
 

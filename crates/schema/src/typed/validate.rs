@@ -10,6 +10,7 @@ mod core;
 mod event;
 mod flow;
 mod metadata;
+mod network;
 mod policy;
 mod quota;
 mod rbac;
@@ -38,6 +39,8 @@ pub fn validate(kind: Kind, subresource: &str, new: &Value, old: Option<&Value>)
         ("Secret", _) => core::secret(new, old, e),
         ("Event", _) => event::event(kind.group(), new, old, e),
         ("Lease", _) => core::lease(new, e),
+        ("Service", "") => network::service(new, old, e),
+        ("EndpointSlice", _) => network::endpoint_slice(new, old, e),
         ("ResourceQuota", "status") => quota::status(new, e),
         ("ResourceQuota", _) => quota::quota(new, old, e),
         ("Role", _) => rbac::role(new, true, e),

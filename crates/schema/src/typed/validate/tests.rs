@@ -613,3 +613,104 @@ fn names_follow_the_rule_of_their_kind() {
         assert_eq!(rule(text, NameUse::Whole).is_empty(), valid, "{name} {text}");
     }
 }
+
+#[test]
+fn services() {
+    let service = |spec: &str| {
+        format!(
+            r#"{{"spec":{{"type":"ClusterIP","sessionAffinity":"None","clusterIP":"None","clusterIPs":["None"],{spec}}}}}"#
+        )
+    };
+    let port = r#"{"port":80,"protocol":"TCP","targetPort":80}"#;
+    for (spec, expected) in [
+        (format!(r#""ports":[{port}]"#), &[][..]),
+        (
+            format!(r#""ports":[{port},{}]"#, r#"{"name":"a","port":80,"protocol":"TCP","targetPort":"-x--"}"#),
+            &[
+                "spec.ports[0].name: Required value",
+                "spec.ports[1].targetPort: Invalid value: \"-x--\": must not contain consecutive hyphens",
+                "spec.ports[1].targetPort: Invalid value: \"-x--\": must not begin or end with a hyphen",
+                r#"spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}"#,
+            ],
+        ),
+        (
+            r#""externalIPs":["010.0.0.1","::ffff:1.2.3.4","1.2","0.0.0.0","fe80::1","224.0.0.9","10.1.1.1"]"#
+                .to_owned(),
+            &[
+                "spec.externalIPs[0]: Invalid value: \"010.0.0.1\": must not have leading 0s",
+                "spec.externalIPs[1]: Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address",
+                "spec.externalIPs[2]: Invalid value: \"1.2\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+                "spec.externalIPs[3]: Invalid value: \"0.0.0.0\": may not be unspecified (0.0.0.0)",
+                "spec.externalIPs[4]: Invalid value: \"fe80::1\": may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+                "spec.externalIPs[5]: Invalid value: \"224.0.0.9\": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+            ],
+        ),
+        (
+            r#""type":"ExternalName""#.to_owned(),
+            &[
+                "spec.clusterIPs: Forbidden: may not be set for ExternalName services",
+                "spec.externalName: Required value",
+            ],
+        ),
+        (
+            r#""ipFamilies":["IPv4","IPv4"],"ipFamilyPolicy":"x""#.to_owned(),
+            &[
+                "spec.ipFamilies[1]: Duplicate value: \"IPv4\"",
+                "spec.ipFamilyPolicy: Unsupported value: \"x\": supported values: \"PreferDualStack\", \"RequireDualStack\", \"SingleStack\"",
+            ],
+        ),
+    ] {
+        check("", "Service", &service(&spec), expected);
+    }
+    check(
+        "",
+        "Service",
+        r#"{"spec":{"type":"ClusterIP","sessionAffinity":"None"}}"#,
+        &["spec.ports: Required value"],
+    );
+}
+
+#[test]
+fn endpoint_slices() {
+    let slice = |address_type: &str, address: &str| {
+        format!(
+            r#"{{"addressType":"{address_type}","endpoints":[{{"addresses":["{address}"]}}],"ports":[{{"name":"","protocol":"TCP"}}]}}"#
+        )
+    };
+    for (address_type, address, expected) in [
+        ("IPv4", "10.0.0.1", &[][..]),
+        ("IPv6", "2001:db8::1", &[]),
+        ("FQDN", "a.example.com.", &[]),
+        (
+            "IPv6",
+            "10.0.0.1",
+            &["endpoints[0].addresses: Invalid value: \"10.0.0.1\": must be an IPv6 address"],
+        ),
+        (
+            "IPv4",
+            "127.0.0.1",
+            &[
+                "endpoints[0].addresses[0]: Invalid value: \"127.0.0.1\": may not be in the loopback range (127.0.0.0/8, ::1/128)",
+            ],
+        ),
+        (
+            "FQDN",
+            "localhost",
+            &[
+                "endpoints[0].addresses[0]: Invalid value: \"localhost\": should be a domain with at least two segments separated by dots",
+            ],
+        ),
+        ("", "x", &["addressType: Required value"]),
+    ] {
+        check("discovery.k8s.io", "EndpointSlice", &slice(address_type, address), expected);
+    }
+    let (bad, unlike) = (slice("IPv4", "x"), slice("IPv6", "x"));
+    check_update("discovery.k8s.io", "EndpointSlice", &bad, &bad, &[]);
+    check_update(
+        "discovery.k8s.io",
+        "EndpointSlice",
+        &bad,
+        &unlike,
+        &["addressType: Invalid value: \"IPv6\": field is immutable"],
+    );
+}
