@@ -107,6 +107,16 @@ impl JsonPath {
         parse::column(text).map(|parts| JsonPath { parts })
     }
 
+    /// The members below each other that the path begins with: nothing else of an object matters to it.
+    pub fn members(&self) -> impl Iterator<Item = &str> {
+        // Further parts show nothing but can fail, so they need to see everything.
+        let steps = if let [steps] = &self.parts[..] { &steps[..] } else { &[] };
+        steps.iter().map_while(|step| match step {
+            Step::Field(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// The first value that the path leads to. `None` also when the path does not fit the object, as an index
     /// that is out of bounds.
     pub fn find<'a>(&self, object: &'a Value) -> Option<Cow<'a, Value>> {

@@ -7,6 +7,7 @@
 //! Upstream: sigs.k8s.io/json (reading) and Go's encoding/json (writing).
 
 mod error;
+mod part;
 mod read;
 mod swar;
 mod write;
@@ -15,5 +16,6 @@ mod write;
 mod tests;
 
 pub use error::JsonError;
+pub use part::{Wanted, parse_part};
 pub use read::{MAX_DEPTH, MAX_DUPLICATES, Parsed, parse};
 pub use write::{encode, encode_pretty, encode_str, indent, to_string, to_vec};

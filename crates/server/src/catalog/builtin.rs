@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use meta::wire::json::Wanted;
 use meta::{FieldError, Map, Text, Value};
 use registry::{FieldPathSpec, FieldPaths, Registry};
 use schema::apply::ResetFields;
@@ -97,6 +98,7 @@ fn describe(
         source: Source::Builtin,
         deprecation: None,
         time_to_live: (described.kind == "Event").then_some(event_ttl),
+        shown: Wanted::whole(),
         columns: described.columns().iter().map(column).collect(),
         habits: Habits {
             untyped_lists: false,

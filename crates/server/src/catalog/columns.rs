@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 use meta::json_path::{self, JsonPath};
+use meta::wire::json::Wanted;
 use meta::{Value, time};
 
 use super::definition::text;
@@ -24,6 +25,19 @@ pub(super) fn of_version(version: &Value) -> Vec<Column> {
     }
     columns.extend(given.iter().map_while(additional));
     columns
+}
+
+/// What of an object the columns of a custom resource show.
+pub(super) fn wanted(columns: &[Column]) -> Wanted {
+    let mut wanted = Wanted::default();
+    for column in columns {
+        match &column.cell {
+            Cell::Name => wanted.add(["metadata", "name"]),
+            Cell::Age => wanted.add(["metadata", "creationTimestamp"]),
+            Cell::Path(path, _) => wanted.add(path.members()),
+        }
+    }
+    wanted
 }
 
 fn name() -> Column {
@@ -153,6 +167,40 @@ mod tests {
         check("date", r#"{"v":"2020-01-01"}"#, r#""\u003cinvalid\u003e""#);
         check("date", r#"{"v":""}"#, r#""\u003cunknown\u003e""#);
         check("date", r#"{"v":5}"#, "null");
+    }
+
+    #[test]
+    fn columns_show_the_same_of_the_wanted_part_as_of_the_whole() {
+        let object = r#"{"kind":"X","metadata":{"name":"n","creationTimestamp":"2020-01-01T00:00:00Z","labels":{"a":"b"},"managedFields":[{"f:x":{}}]},"spec":{"text":"t","list":[{"k":1,"v":"one"},{"k":2}],"map":{"a":{"b":3}}},"status":"odd"}"#;
+        let whole = value(object);
+        let now = "2020-01-01T01:00:00Z".parse().unwrap();
+        for path in [
+            ".spec.text",
+            ".spec.list[?(@.k==2)].k",
+            ".spec.list[0].v",
+            ".spec.list[*].k",
+            ".spec.map.*.b",
+            ".status.phase",
+            ".status",
+            ".metadata.labels.a",
+            ".metadata.labels",
+            "..b",
+            ".none.x",
+            ".spec",
+            "['spec','kind']",
+            "$.spec.text",
+            ".spec.text}{.kind",
+            ".metadata.creationTimestamp",
+        ] {
+            let Ok(parsed) = JsonPath::parse(path) else { panic!("{path} is no path") };
+            let cell = Cell::Path(parsed, ColumnType::String);
+            let columns = [name(), age(), Column { cell, ..name() }];
+            let part = json::parse_part(object.as_bytes(), &wanted(&columns)).unwrap();
+            let Cell::Path(parsed, kind) = &columns[2].cell else { unreachable!("it was put there") };
+            let shown = |object| path_cell(parsed, *kind, object, now);
+            assert_eq!(shown(&part), shown(&whole), "{path}");
+            assert_eq!(part.at(&["metadata", "name"]), whole.at(&["metadata", "name"]));
+        }
     }
 
     #[test]

@@ -188,6 +188,7 @@ fn describe(
         replicas: kin.replicas.clone(),
         reads,
     };
+    let columns = columns::of_version(version.written);
     Resource {
         group: group.into(),
         version: text(version.written, &["name"]).into(),
@@ -204,7 +205,8 @@ fn describe(
         },
         deprecation: deprecation(definition, version.written, &names),
         time_to_live: None,
-        columns: columns::of_version(version.written),
+        shown: columns::wanted(&columns),
+        columns,
         habits: Habits { untyped_lists: true, ..Habits::default() },
         published: Some(Published {
             definitions: definitions.clone(),

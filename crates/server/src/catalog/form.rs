@@ -307,8 +307,7 @@ impl Form {
         let endpoint = Endpoint { ownership, status: subresource == "status", conversions };
         let mut object = apply(live, configuration, &request, &endpoint).map_err(apply_status)?;
         if let Form::Builtin(form) = self {
-            // What was merged becomes an object of the kind, which has no empty maps and lists.
-            typed::decode(form.kind, &mut object).map_err(|error| Status::unknown(500, error.to_string()))?;
+            form.restore(&call.resource, &mut object)?;
         }
         self.default(&mut object);
         Ok(object)
@@ -453,7 +452,11 @@ impl Form {
     /// What to tell about an object that has been accepted.
     pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         match self {
-            Form::Builtin(form) => (form.hooks.warnings)(new, old),
+            Form::Builtin(form) => {
+                let mut warnings = typed::warnings(form.kind, new, old);
+                warnings.extend((form.hooks.warnings)(new, old));
+                warnings
+            }
             Form::Custom(_) => warn_of_finalizers(new, old),
         }
     }
@@ -537,6 +540,24 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
+/// Whether a kind is none of the described ones but one of those that come with them: lists, options, answers.
+fn is_common(group: &str, version: &str, kind: &str) -> bool {
+    let of_all_groups = matches!(
+        kind,
+        "CreateOptions"
+            | "DeleteOptions"
+            | "GetOptions"
+            | "ListOptions"
+            | "PatchOptions"
+            | "UpdateOptions"
+            | "WatchEvent"
+    );
+    let of_core =
+        matches!(kind, "APIGroup" | "APIGroupList" | "APIResourceList" | "APIVersions" | "List" | "Status");
+    let is_list = kind.strip_suffix("List").is_some_and(|item| typed::kind(group, version, item).is_some());
+    is_list || (group.is_empty() && version == "v1" && (of_core || of_all_groups))
+}
+
 /// A new finalizer of a custom resource should say whose it is.
 ///
 /// Upstream: apiextensions-apiserver/pkg/registry/customresource/strategy.go, v1.36.
@@ -594,6 +615,27 @@ impl BuiltinForm {
         Ok(decoded.unknown)
     }
 
+    /// What was merged becomes an object of the kind: amounts and times as the kind writes them, nothing that is
+    /// empty, and no value that cannot be read.
+    fn restore(&self, resource: &Resource, object: &mut Value) -> Result<(), Status> {
+        let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = ["apiVersion", "kind"].map(|key| object.get(key).cloned());
+        typed::restore(self.kind, object).map_err(|error| {
+            let gvk = format!("{}/{}, Kind={}", resource.group, resource.version, resource.names.kind);
+            let context = format!("failed to convert new object (/{name}; {gvk}) to proper version");
+            Status::unknown(
+                500,
+                format!("{context}: unable to convert unstructured object to {gvk}: {error}"),
+            )
+        })?;
+        if let Value::Object(members) = object {
+            for (key, value) in ["apiVersion", "kind"].into_iter().zip(kind) {
+                set_or_remove(members, key, value);
+            }
+        }
+        Ok(())
+    }
+
     fn default(&self, value: &mut Value) {
         typed::default(self.kind, value);
         (self.hooks.default)(value);
@@ -610,10 +652,11 @@ impl BuiltinForm {
     /// Why a body of another kind cannot be taken for this one. It is read as what it says it is first.
     fn foreign(&self, resource: &Resource, named: &NamedKind, value: &mut Value) -> String {
         let (group, version) = (&named.version.group, &named.version.version);
-        if let Some(kind) = typed::kind(group, version, &named.kind) {
-            if let Err(error) = typed::decode(kind, value) {
-                return error.to_string();
-            }
+        let known = typed::kind(group, version, &named.kind);
+        if let Some(Err(error)) = known.map(|kind| typed::decode(kind, value)) {
+            return error.to_string();
+        }
+        if known.is_some() || is_common(group, version, &named.kind) {
             let package = if resource.group.is_empty() {
                 "core"
             } else {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use meta::gvk::{GroupKind, GroupResource};
 use meta::json_path::JsonPath;
 use meta::object::NamespaceRule;
+use meta::wire::json::Wanted;
 use meta::{Text, Value};
 use registry::{Cache, FieldPaths};
 
@@ -33,6 +34,8 @@ pub struct Resource {
     /// Objects remove themselves after this time.
     pub time_to_live: Option<Duration>,
     pub columns: Vec<Column>,
+    /// What of an object the columns show.
+    pub shown: Wanted,
     pub habits: Habits,
     /// Where the schema that is published can be read; it is not kept twice.
     pub published: Option<Published>,

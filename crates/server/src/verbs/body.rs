@@ -10,7 +10,7 @@ use meta::status::Status;
 use meta::wire::negotiate::{ALL_MEDIA_TYPES, MediaType, negotiate_input};
 use meta::wire::{json, yaml};
 use meta::{FieldError, FieldPath, Map, Text, Value};
-use schema::typed::go_text;
+use schema::go_text;
 
 use super::options::FieldValidation;
 use super::{Call, Warnings};
@@ -18,8 +18,13 @@ use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
 /// The format that a `Content-Type` names; without one it is JSON.
+pub(super) fn options_format(call: &Call) -> Result<MediaType, Status> {
+    negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)
+}
+
+/// The format of an object, which protobuf cannot be for kinds that a definition made.
 pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
-    match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
+    match options_format(call)? {
         // DIFFERENCE: the reference drops the connection of a custom resource in protobuf.
         MediaType::Protobuf if !call.resource.is_builtin() => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
         readable => Ok(readable),
@@ -32,14 +37,18 @@ pub(super) fn object(call: &Call, directive: FieldValidation) -> Result<Value, S
     let read = match format(call)? {
         MediaType::Json => from_json(body),
         MediaType::Protobuf => match resource.form.read_binary(body) {
-            Ok(value) => Ok((value, Vec::new())),
+            Ok(value) => Ok(Read { value, findings: Vec::new(), apart: false }),
             Err(why) => Err(Failure::unknown_kind(why)),
         },
         MediaType::Yaml => from_yaml(body),
     };
-    let text = || String::from_utf8_lossy(body).into_owned();
-    let decoded = read.and_then(|(value, findings)| decode(resource, value, findings, &text));
-    let (value, findings) = decoded.map_err(|failure| failure.of_body(resource, body))?;
+    // Without an eye on unknown fields the reference knows what it meant to read, even of what does not say it.
+    let lenient = directive == FieldValidation::Ignore;
+    let text = |value: &Value| {
+        if lenient { json::to_string(value) } else { String::from_utf8_lossy(body).into_owned() }
+    };
+    let decoded = read.and_then(|read| decode(resource, read, &text));
+    let (value, findings) = decoded.map_err(|failure| failure.seen(lenient).of_body(resource, body))?;
     report(findings, directive, &call.warnings).map_err(|failure| failure.of_body(resource, body))?;
     check_version(resource, &value)?;
     Ok(value)
@@ -65,7 +74,7 @@ pub(super) fn patched(
     let decoded = if builtin && meta::object::api_version(&object).is_empty() {
         Ok(without_version(&call.resource, &object, findings))
     } else {
-        decode(&call.resource, object, findings, &text)
+        decode(&call.resource, Read { value: object, findings, apart: false }, &|_| text())
     };
     let (value, findings) = decoded.map_err(|failure| failure.of_patch(&text()))?;
     report(findings, directive, &call.warnings).map_err(|failure| failure.of_patch(&text()))?;
@@ -115,11 +124,21 @@ struct Failure {
     /// What it says it is, when that is known.
     kind: Option<NamedKind>,
     why: String,
+    /// What it was taken for, when it does not say.
+    meant: Option<Box<NamedKind>>,
 }
 
 impl Failure {
     fn unknown_kind(why: impl Into<String>) -> Self {
-        Failure { kind: None, why: why.into() }
+        Failure { kind: None, why: why.into(), meant: None }
+    }
+
+    /// As a lenient reader sees it, who takes it for what was asked for.
+    fn seen(mut self, lenient: bool) -> Self {
+        if lenient && self.kind.is_none() {
+            self.kind = self.meant.take().map(|meant| *meant);
+        }
+        self
     }
 
     /// The failure of a request's own body.
@@ -146,34 +165,40 @@ impl Failure {
 }
 
 /// A tree, and what strict reading finds wrong with its text.
-type Read = (Value, Vec<String>);
+struct Read {
+    value: Value,
+    findings: Vec<String>,
+    /// Whether that is found before fields are looked at, rather than in one go with them.
+    apart: bool,
+}
 
 fn from_json(body: &[u8]) -> Result<Read, Failure> {
     let read = json::parse(body).map_err(|error| Failure::unknown_kind(interpreting(&error.to_string())))?;
-    Ok((read.value, read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect()))
+    let findings = read.duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+    Ok(Read { value: read.value, findings, apart: false })
 }
 
 fn from_yaml(body: &[u8]) -> Result<Read, Failure> {
     let read = yaml::parse(body).map_err(|error| Failure::unknown_kind(error.to_string()))?;
-    Ok((read.value, read.strict_error.into_iter().collect()))
+    Ok(Read { value: read.value, findings: read.strict_error.into_iter().collect(), apart: true })
 }
 
-/// Takes a tree for an object of `resource`; adds the fields that do not belong to the findings. `text` is what the tree
-/// was read from.
+/// Takes a tree for an object of `resource`; adds the fields that do not belong to the findings. `text` tells what the
+/// tree was read from.
 fn decode(
     resource: &Resource,
-    mut value: Value,
-    mut findings: Vec<String>,
-    text: &dyn Fn() -> String,
+    read: Read,
+    text: &dyn Fn(&Value) -> String,
 ) -> Result<(Value, Findings), Failure> {
+    let Read { mut value, mut findings, apart } = read;
     let named = named_kind(&value).map_err(|why| Failure::unknown_kind(interpreting(&why)))?;
-    let kind = complete(resource, named, text)?;
+    let kind = complete(resource, named, || text(&value))?;
     let unknown = match resource.form.decode(resource, &mut value, &kind) {
         Ok(unknown) => unknown,
-        Err(why) => return Err(Failure { kind: Some(kind), why }),
+        Err(why) => return Err(Failure { kind: Some(kind), why, meant: None }),
     };
     let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
-    if resource.is_builtin() {
+    if resource.is_builtin() && !apart {
         // Typed decoding finds both in one pass; unknown fields are told first here.
         findings = unknown.chain(findings).collect();
     } else {
@@ -193,12 +218,20 @@ fn report(findings: Findings, directive: FieldValidation, warnings: &Warnings) -
     match directive {
         FieldValidation::Strict if !findings.texts.is_empty() => {
             let why = format!("strict decoding error: {}", findings.texts.join(", "));
-            return Err(Failure { kind: Some(findings.kind), why });
+            return Err(Failure { kind: Some(findings.kind), why, meant: None });
         }
-        FieldValidation::Warn => findings.texts.into_iter().for_each(|text| warnings.add(text)),
+        FieldValidation::Warn => findings.texts.iter().for_each(|text| warn(text, warnings)),
         FieldValidation::Strict | FieldValidation::Ignore => {}
     }
     Ok(())
+}
+
+/// Warns of something that strict reading finds; what YAML finds is one text of many lines.
+pub(super) fn warn(text: &str, warnings: &Warnings) {
+    match text.strip_prefix("yaml: unmarshal errors:\n") {
+        Some(lines) => lines.split('\n').for_each(|line| warnings.add(line.trim())),
+        None => warnings.add(text),
+    }
 }
 
 /// The version in a body must be the one in the path.
@@ -252,7 +285,7 @@ pub(super) fn named_kind(value: &Value) -> Result<(Text, Text), String> {
 fn complete(
     resource: &Resource,
     named: (Text, Text),
-    text: &dyn Fn() -> String,
+    text: impl FnOnce() -> String,
 ) -> Result<NamedKind, Failure> {
     let (api_version, kind) = named;
     let version =
@@ -260,7 +293,11 @@ fn complete(
     match &resource.form {
         Form::Custom(_) => {
             if kind.is_empty() {
-                return Err(Failure::unknown_kind(format!("Object 'Kind' is missing in '{}'", text())));
+                let own = GroupVersion::new(resource.group.clone(), resource.version.clone());
+                let version = if version.version.is_empty() { own } else { version };
+                let meant = Some(Box::new(NamedKind { version, kind: resource.names.kind.clone() }));
+                let why = format!("Object 'Kind' is missing in '{}'", text());
+                return Err(Failure { kind: None, why, meant });
             }
             Ok(NamedKind { version, kind })
         }

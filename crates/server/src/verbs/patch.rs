@@ -151,7 +151,7 @@ fn read_configuration(call: &Call, directive: FieldValidation) -> Result<Value, 
         (Some(found), FieldValidation::Strict) => {
             return Err(bad(format!("error strict decoding YAML: error converting YAML to JSON: {found}")));
         }
-        (Some(found), FieldValidation::Warn) => call.warnings.add(found),
+        (Some(found), FieldValidation::Warn) => body::warn(&found, &call.warnings),
         _ => {}
     }
     Ok(read.value)

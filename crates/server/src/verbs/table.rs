@@ -116,7 +116,9 @@ pub fn push_row(
     text: &mut Vec<u8>,
 ) {
     let whole = object.with_api_version(&resource.api_version());
-    let value = json::parse(&whole).map(|parsed| parsed.value).unwrap_or_default();
+    // The metadata alone, with the owners of all fields, is often larger than the rest.
+    let part = json::parse_part(&whole, &resource.shown);
+    let value = part.unwrap_or_else(|| json::parse(&whole).map(|parsed| parsed.value).unwrap_or_default());
     push_cells(resource, &value, now, text);
     match options.include {
         Include::None | Include::Unknown(_) => text.extend_from_slice(b"null"),
