@@ -87,6 +87,12 @@ impl Feed {
             .clone()
     }
 
+    /// The same cache to keep; `None` when its resource is no longer served.
+    pub(crate) fn known(&self, cache: &Cache) -> Option<Arc<Cache>> {
+        let caches = self.caches.read();
+        caches.get(&cache.prefix).filter(|known| std::ptr::eq(Arc::as_ptr(known), cache)).cloned()
+    }
+
     pub(crate) fn forget(&self, cache: &Cache) {
         self.caches.write().remove(&cache.prefix);
         cache.close();

@@ -158,23 +158,23 @@ impl Registry {
         if cache.loaded.initialized() {
             return Ok(());
         }
-        cache.loaded.get_or_try_init(|| self.read_all(cache)).await.map(|&()| ())
-    }
-
-    async fn read_all(&self, cache: &Cache) -> Result<(), Error> {
-        loop {
-            cache.start_loading();
-            match read_objects(&*self.store, cache).await {
-                Ok((objects, revision)) => {
-                    if cache.finish_loading(objects, revision) {
-                        return Ok(());
-                    }
-                }
-                Err(error) => {
-                    cache.stop_loading();
-                    return Err(error);
-                }
-            }
+        let Some(cache) = self.feed.known(cache) else {
+            // No longer served; the few who still hold it see to it themselves.
+            return cache.loaded.get_or_try_init(|| read_all(&*self.store, cache)).await.map(|&()| ());
+        };
+        let store = self.store.clone();
+        // In a task of its own: who asked first may leave before it is done, and the next would begin anew. Whoever
+        // asks meanwhile waits for the same.
+        let loading = tokio::spawn(async move {
+            cache.loaded.get_or_try_init(|| read_all(&*store, &cache)).await.map(|&()| ())
+        });
+        match loading.await {
+            Ok(loaded) => loaded,
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime ends.
+                Err(_) => Err(Error::Gone),
+            },
         }
     }
 
@@ -183,6 +183,24 @@ impl Registry {
         full.extend_from_slice(&cache.prefix);
         full.extend_from_slice(key.as_bytes());
         Bytes::from(full)
+    }
+}
+
+/// Fills a cache, and again when changes were lost meanwhile.
+async fn read_all(store: &dyn Store, cache: &Cache) -> Result<(), Error> {
+    loop {
+        cache.start_loading();
+        match read_objects(store, cache).await {
+            Ok((objects, revision)) => {
+                if cache.finish_loading(objects, revision) {
+                    return Ok(());
+                }
+            }
+            Err(error) => {
+                cache.stop_loading();
+                return Err(error);
+            }
+        }
     }
 }
 

@@ -20,6 +20,9 @@ struct Remote {
     line: watch::Sender<Line>,
     asked: Arc<watch::Sender<u64>>,
     opened: AtomicUsize,
+    /// How many ranges were read, and how many may be.
+    ranges: watch::Sender<usize>,
+    may_range: watch::Sender<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,8 @@ impl Remote {
             line: watch::Sender::new(Line::Up),
             asked: Arc::new(watch::Sender::new(0)),
             opened: AtomicUsize::new(0),
+            ranges: watch::Sender::new(0),
+            may_range: watch::Sender::new(usize::MAX),
         })
     }
 }
@@ -89,7 +94,15 @@ impl Store for Remote {
     }
 
     fn range(&self, range: Range) -> BoxFuture<'_, store::Result<RangeResult>> {
-        self.inner.range(range)
+        Box::pin(async move {
+            let mut number = 0;
+            self.ranges.send_modify(|count| {
+                *count += 1;
+                number = *count;
+            });
+            self.may_range.subscribe().wait_for(|count| *count >= number).await.map_err(|_| down())?;
+            self.inner.range(range).await
+        })
     }
 
     fn watch(&self, keys: KeyRange, after: Revision) -> BoxFuture<'_, store::Result<Box<dyn Watch>>> {
@@ -290,4 +303,26 @@ async fn a_watcher_ahead_of_the_compaction_goes_on() {
     assert_eq!(told, ["c", "d"]);
     assert_eq!(two.names().await, ["a", "b", "c", "d"]);
     assert_eq!(watcher.seen(), last);
+}
+
+/// A client that goes away while a large resource is being read must not make the next one wait from the beginning.
+#[tokio::test]
+async fn what_one_reader_began_the_next_one_has() {
+    let store = Remote::new();
+    let replica = Replica::on(&store).await;
+    replica.create("a").await;
+    store.may_range.send_replace(0);
+    let mut began = store.ranges.subscribe();
+    {
+        let mut reading = std::pin::pin!(replica.registry.any_state(&replica.things));
+        tokio::select! {
+            _ = &mut reading => panic!("nothing can be read yet"),
+            _ = began.wait_for(|count| *count == 1) => {}
+        }
+    }
+    store.may_range.send_replace(1);
+    let read = replica.registry.any_state(&replica.things);
+    tokio::time::timeout(Duration::from_secs(10), read).await.expect("it goes on").expect("it can be read");
+    assert_eq!(replica.names().await, ["a"]);
+    assert_eq!(*store.ranges.borrow(), 1);
 }
