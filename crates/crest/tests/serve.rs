@@ -260,6 +260,7 @@ async fn health_has_named_checks() {
         200 [+]ping ok
         [+]log ok
         [+]etcd excluded: ok
+        [+]poststarthook/start-apiextensions-controllers ok
         [+]poststarthook/crd-informer-synced ok
         [+]shutdown ok
         warn: some health checks cannot be excluded: no matches for "nonsense"
@@ -270,6 +271,7 @@ async fn health_has_named_checks() {
         200 [+]ping ok
         [+]log ok
         [+]etcd ok
+        [+]poststarthook/start-apiextensions-controllers ok
         livez check passed
     "#]]
     .assert_eq(&ask("/livez?verbose").await);
@@ -294,6 +296,23 @@ async fn figure(client: &Client, name: &str, labels: &[&str]) -> Option<f64> {
     let text = client.get("/metrics").await.text();
     let fits = |line: &&str| line.starts_with(name) && labels.iter().all(|label| line.contains(label));
     text.lines().find(fits)?.rsplit(' ').next()?.parse().ok()
+}
+
+#[tokio::test]
+async fn metrics_come_in_the_format_that_is_asked_for() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    client.get(CONFIG_MAPS).await.expect(200);
+    let plain = client.get("/metrics").await;
+    let expected = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+    assert_eq!(plain.header("content-type"), expected);
+    assert!(plain.text().contains("\n# TYPE apiserver_request_total counter\n"), "{}", plain.text());
+    let mut request = client.request("GET".parse().unwrap(), "/metrics", None, "");
+    let accept = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.3";
+    request.headers_mut().insert("accept", accept.parse().unwrap());
+    let open = client.send(request).await;
+    assert!(open.header("content-type").starts_with("application/openmetrics-text"));
+    assert!(open.text().ends_with("# EOF\n"));
 }
 
 #[tokio::test]

@@ -486,6 +486,8 @@ mod tests {
     #[expect(clippy::needless_pass_by_value, reason = "expect! makes a value")]
     fn check(status: &Status, expected: Expect) {
         expected.assert_eq(&json::to_string(&status.to_value()));
+        let declared = json::parse(&status.to_json()).expect("what is written can be read").value;
+        assert_eq!(declared, status.to_value(), "the order is all that differs");
     }
 
     fn widgets() -> GroupResource {
@@ -565,6 +567,22 @@ mod tests {
             ]],
         );
         assert_eq!(Status::invalid(&kind, "", &[]).message, r#"Widget.pub.example.com "" is invalid"#);
+    }
+
+    #[test]
+    fn members_stand_in_the_order_of_the_references_type() {
+        let mut status = Status::timeout("late", 1).with_continue("t");
+        status = status.with_cause(Cause { reason: "R".into(), message: "m".into(), field: "f".into() });
+        let text = String::from_utf8(status.to_json()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"kind":"Status","apiVersion":"v1","metadata":{"continue":"t"},"status":"Failure","message":"Timeout: late","reason":"Timeout","details":{"causes":[{"reason":"R","message":"m","field":"f"}],"retryAfterSeconds":1},"code":504}"#
+        );
+        let text = String::from_utf8(Status::success(StatusDetails::default()).to_json()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","details":{}}"#
+        );
     }
 
     #[test]

@@ -8,7 +8,11 @@ use std::time::Duration;
 use hyper::Response;
 use hyper::header::{HeaderValue, X_CONTENT_TYPE_OPTIONS};
 
+use meta::wire::negotiate::parse_accept;
+
 use crate::Server;
+use crate::metrics_text;
+use crate::negotiate::Headers;
 use crate::request::RequestInfo;
 use crate::respond::{self, Body};
 
@@ -24,11 +28,10 @@ struct Check {
 }
 
 /// The answer to a health or metrics path; `None` for every other path.
-pub(crate) async fn answer(server: &Server, info: &RequestInfo) -> Option<Response<Body>> {
+pub(crate) async fn answer(server: &Server, info: &RequestInfo, formats: &Headers) -> Option<Response<Body>> {
     let path = info.path.as_str();
     if path == "/metrics" {
-        let text = server.metrics.exposition(server);
-        return Some(respond::plain(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text));
+        return Some(metrics(server, formats));
     }
     let (endpoint, check) = split(path)?;
     // Only what is asked about is asked: who leaves the store out may do so because it hangs.
@@ -48,6 +51,18 @@ pub(crate) async fn answer(server: &Server, info: &RequestInfo) -> Option<Respon
             }
         },
     }
+}
+
+/// Everything counted, in the format of Prometheus unless the client names the other one.
+fn metrics(server: &Server, formats: &Headers) -> Response<Body> {
+    let text = server.metrics.exposition(server);
+    let open = parse_accept(&formats.accept)
+        .iter()
+        .any(|clause| clause.main == "application" && clause.sub == "openmetrics-text");
+    if open {
+        return respond::plain(200, metrics_text::OPEN_METRICS, text);
+    }
+    respond::plain(200, metrics_text::PROMETHEUS, metrics_text::prometheus(&text))
 }
 
 /// The endpoint a path belongs to, and the one check it asks for.
@@ -84,6 +99,8 @@ fn checks(server: &Server, endpoint: &str, store_works: bool) -> Vec<Check> {
             failure: failing(!store_works, "the store does not answer or takes no writes"),
         },
     ];
+    // They are started before the first request is accepted.
+    checks.push(Check { name: "poststarthook/start-apiextensions-controllers", failure: None });
     if endpoint != "livez" {
         let waiting = !*server.ready.borrow();
         checks.push(Check {

@@ -19,6 +19,7 @@ mod limits;
 mod listen;
 mod loops;
 mod metrics;
+mod metrics_text;
 mod namespaces;
 pub mod negotiate;
 mod pipeline;

@@ -10,16 +10,21 @@ use meta::status::Status;
 use meta::wire::negotiate::{ALL_MEDIA_TYPES, MediaType, negotiate_input};
 use meta::wire::{json, yaml};
 use meta::{FieldError, FieldPath, Map, Text, Value};
-use schema::typed::go_text;
+use schema::go_text;
 
 use super::options::FieldValidation;
-use super::{Call, Warnings};
+use super::{Call, Warnings, text_order};
 use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
 /// The format that a `Content-Type` names; without one it is JSON.
+pub(super) fn options_format(call: &Call) -> Result<MediaType, Status> {
+    negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)
+}
+
+/// The format of an object, which protobuf cannot be for kinds that a definition made.
 pub(super) fn format(call: &Call) -> Result<MediaType, Status> {
-    match negotiate_input(&call.headers.content_type, &ALL_MEDIA_TYPES)? {
+    match options_format(call)? {
         // DIFFERENCE: the reference drops the connection of a custom resource in protobuf.
         MediaType::Protobuf if !call.resource.is_builtin() => negotiate_input("protobuf", &ALL_MEDIA_TYPES),
         readable => Ok(readable),
@@ -194,8 +199,11 @@ fn decode(
     };
     let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
     if resource.is_builtin() && !apart {
-        // Typed decoding finds both in one pass; unknown fields are told first here.
-        findings = unknown.chain(findings).collect();
+        // Typed decoding finds both in one pass.
+        findings.extend(unknown);
+        if findings.len() > 1 {
+            text_order::sort(&mut findings, &text(&value));
+        }
     } else {
         findings.extend(unknown);
     }

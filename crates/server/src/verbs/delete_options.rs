@@ -18,7 +18,7 @@ pub(super) fn read(call: &Call) -> Result<DeleteOptions, Status> {
     if call.body.is_empty() {
         return DeleteOptions::from_query(&call.info.query);
     }
-    let value = match body::format(call)? {
+    let value = match body::options_format(call)? {
         MediaType::Protobuf => from_protobuf(&call.body),
         MediaType::Json => json::parse(&call.body)
             .map_err(|error| body::interpreting(&error.to_string()))
