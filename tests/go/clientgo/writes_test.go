@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -169,6 +170,11 @@ func TestBuiltinsInProtobuf(t *testing.T) {
 	bodies := wire.Count("", func(request server.Request) bool { return request.ContentType == runtime.ContentTypeProtobuf })
 	if bodies < 6 {
 		t.Errorf("%d bodies in protobuf", bodies)
+	}
+	for _, request := range wire.Requests("") {
+		if !strings.HasPrefix(request.AnswerType, runtime.ContentTypeProtobuf) {
+			t.Errorf("%s %s was answered as %s", request.Method, request.Path, request.AnswerType)
+		}
 	}
 }
 
