@@ -391,3 +391,20 @@ async fn methods_and_odd_paths_are_answered_as_in_the_reference() {
         }
     }
 }
+
+/// The beta of aggregated discovery is gone: a client that takes something else gets that.
+#[tokio::test]
+async fn a_removed_form_of_discovery_is_not_acceptable() {
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    let form = |version: &str| {
+        format!("application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList")
+    };
+    for path in ["/api", "/apis"] {
+        get_as(&client, path, &form("v2beta1")).await.expect(406);
+        let answer = get_as(&client, path, &format!("{},{}", form("v2beta1"), form("v2"))).await;
+        assert_eq!(answer.expect(200)["apiVersion"], "apidiscovery.k8s.io/v2");
+        let answer = get_as(&client, path, &format!("{},application/json", form("v2beta1"))).await;
+        assert_ne!(answer.expect(200)["kind"], "APIGroupDiscoveryList");
+    }
+}

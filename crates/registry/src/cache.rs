@@ -547,22 +547,27 @@ impl State {
                 continue; // no writer of ours makes such a key
             };
             let previous = self.objects.get(key).map(|entry| entry.object.clone());
-            let text = match event.kind {
-                store::EventKind::Put => &event.kv.value,
-                store::EventKind::Delete => match &previous {
-                    Some(previous) => previous.bytes(),
+            let written = match event.kind {
+                store::EventKind::Put => {
+                    let object = object::read(&event.kv.value, batch.revision, fields, foreign);
+                    if object.is_none() {
+                        tracing::error!(key, revision = batch.revision.0, "a stored object cannot be read");
+                    }
+                    object
+                }
+                store::EventKind::Delete => None,
+            };
+            let (change, object) = match (written, &previous) {
+                (Some(object), None) => (Change::Added, object),
+                (Some(object), Some(_)) => (Change::Modified, object),
+                // What nobody can read is not there for anybody: showing what it replaced would be wrong.
+                (None, Some(previous)) => match previous.at_revision(batch.revision) {
+                    Some(object) => (Change::Deleted, object),
                     None => continue,
                 },
+                (None, None) => continue,
             };
-            let Some(object) = object::read(text, batch.revision, fields, foreign).map(Arc::new) else {
-                tracing::error!(key, revision = batch.revision.0, "a stored object cannot be read");
-                continue;
-            };
-            let change = match (event.kind, &previous) {
-                (store::EventKind::Delete, _) => Change::Deleted,
-                (_, None) => Change::Added,
-                (_, Some(_)) => Change::Modified,
-            };
+            let object = Arc::new(object);
             let key = Text::from(key);
             if change == Change::Deleted {
                 self.indexes.follow(&key, previous.as_ref(), None);

@@ -305,6 +305,19 @@ async fn a_watcher_ahead_of_the_compaction_goes_on() {
     assert_eq!(watcher.seen(), last);
 }
 
+#[tokio::test]
+async fn what_nobody_can_read_is_not_shown_as_it_was_before() {
+    let store = Remote::new();
+    let (one, two) = (Replica::on(&store).await, Replica::on(&store).await);
+    let created = one.create("a").await;
+    assert_eq!(two.names().await, ["a"]);
+    let mut watcher = two.watch(Start::State(At::Fresh)).await;
+    let broken = Txn::update("/registry/g.io/things/ns/a", "no object", created);
+    let broken = store.commit(broken).await.expect("it can be written").revision;
+    assert_eq!(changes(&mut watcher, 1).await, [(Change::Deleted, "a".to_owned(), broken.0)]);
+    assert_eq!(two.names().await, [""; 0]);
+}
+
 /// A client that goes away while a large resource is being read must not make the next one wait from the beginning.
 #[tokio::test]
 async fn what_one_reader_began_the_next_one_has() {

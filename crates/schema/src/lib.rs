@@ -14,6 +14,7 @@ pub mod coerce;
 pub mod compile;
 pub mod crd;
 pub mod formats;
+pub mod go_text;
 pub mod ownership;
 pub mod parse;
 pub mod pattern;

@@ -55,7 +55,7 @@ pub(crate) async fn answer(
         ["apis"] => apis(catalog, asked),
         ["api", version] => group_version(catalog, "", version, asked),
         ["apis", group] => match catalog.group(group) {
-            Some(group) => plain(&discovery::group(group), asked),
+            Some(group) => plain(&discovery::group(catalog, group), asked),
             None => Ok(respond::page_not_found()),
         },
         ["apis", group, version] => group_version(catalog, group, version, asked),

@@ -10,8 +10,8 @@ use std::fmt;
 
 use meta::{Map, Text, Value};
 
-use super::go_text;
 use super::typedef::{ListDef, ListKeys, ListKind};
+use crate::go_text;
 
 /// Why a list item has no path element.
 #[derive(Clone, Debug, PartialEq, Eq)]

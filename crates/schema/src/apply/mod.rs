@@ -11,7 +11,6 @@ mod conflict;
 mod element;
 mod entry;
 mod fieldset;
-mod go_text;
 mod last_applied;
 mod managers;
 mod merge;

@@ -11,9 +11,9 @@ use meta::{Map, Text, Value};
 use super::compare::{Branch, Fields};
 use super::element;
 use super::fieldset::FieldSet;
-use super::go_text;
 use super::reset::{ResetFields, Skip};
 use super::typedef::{ListDef, ListKind, MapDef, Scalar, Shape, TypeDef, TypeRef};
+use crate::go_text;
 
 /// What does not conform, and where: `.spec.x`.
 #[derive(Clone, Debug, PartialEq, Eq)]

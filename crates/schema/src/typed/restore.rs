@@ -4,9 +4,9 @@
 
 use meta::Value;
 
-use super::go_text::{kind_name, type_name};
 use super::types::{Kind, Shape, TypeRef};
 use super::{DecodeError, Decoded, decode, go_base64};
+use crate::go_text::{kind_name, type_name};
 
 /// Makes a patched object what the reference would keep. On error the object is left half-way.
 pub fn restore(kind: Kind, object: &mut Value) -> Result<Decoded, DecodeError> {

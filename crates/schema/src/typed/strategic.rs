@@ -10,8 +10,8 @@ mod order;
 
 use meta::{Map, Value};
 
-use super::go_text::{kind_name, plain, type_name};
 use super::types::{Field, Kind, Shape, Struct, TypeId, TypeRef};
+use crate::go_text::{kind_name, plain, type_name};
 
 const MARKER: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";

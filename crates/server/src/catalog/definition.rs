@@ -15,7 +15,7 @@ use super::builtin::CLEANUP_FINALIZER;
 use super::form::{CustomForm, Form, Ownership, Reads, VersionOwnership};
 use super::openapi::pieces::Pieces;
 use super::resource::{Habits, Names, Published, Resource, Source, Subresource};
-use super::{columns, version};
+use super::{Announced, columns, version};
 use crate::Server;
 use crate::conditions::{self, Condition};
 use crate::conversion::{Converter, Views};
@@ -50,6 +50,19 @@ pub fn storage_version(definition: &Value) -> &str {
 /// Whether its names are taken and it may be served.
 pub fn is_established(definition: &Value) -> bool {
     conditions::is_true(definition, "Established")
+}
+
+/// What a definition announces while it is not established.
+pub(crate) fn announced(definition: &Value) -> Option<Announced> {
+    if is_established(definition) {
+        return None;
+    }
+    let versions = definition.at(&["spec", "versions"]).and_then(Value::as_array).unwrap_or_default();
+    let served = versions.iter().filter(|version| flag(version, "served"));
+    Some(Announced {
+        group: text(definition, &["spec", "group"]).into(),
+        versions: served.map(|version| text(version, &["name"]).into()).collect(),
+    })
 }
 
 /// The resources that a definition brings: one for each served version; none before it is established.

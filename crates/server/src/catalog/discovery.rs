@@ -70,7 +70,7 @@ pub fn group_list(catalog: &Catalog) -> Bytes {
         .documents
         .group_list
         .get_or_init(|| {
-            let groups = named_groups(catalog).map(group_value).collect();
+            let groups = named_groups(catalog).map(|group| group_value(catalog, group)).collect();
             json::to_vec(&object([
                 ("kind", Value::from("APIGroupList")),
                 ("apiVersion", "v1".into()),
@@ -82,8 +82,8 @@ pub fn group_list(catalog: &Catalog) -> Bytes {
 }
 
 /// `/apis/<group>`.
-pub fn group(group: &Group) -> Bytes {
-    let Value::Object(mut value) = group_value(group) else { return Bytes::new() };
+pub fn group(catalog: &Catalog, group: &Group) -> Bytes {
+    let Value::Object(mut value) = group_value(catalog, group) else { return Bytes::new() };
     value.insert("kind", "APIGroup");
     value.insert("apiVersion", "v1");
     json::to_vec(&Value::Object(value)).into()
@@ -237,17 +237,14 @@ fn insert_names(resource: &Resource, value: &mut Map) {
     }
 }
 
-fn group_value(group: &Group) -> Value {
-    let versions: Vec<Value> = group
-        .versions
-        .iter()
-        .map(|version| {
-            object([
-                ("groupVersion", Value::from(version.group_version())),
-                ("version", version.version.clone().into()),
-            ])
-        })
-        .collect();
+fn group_value(catalog: &Catalog, group: &Group) -> Value {
+    let versions = catalog.listed_versions(group).into_iter().map(|version| {
+        object([
+            ("groupVersion", Value::from(format!("{}/{version}", group.name))),
+            ("version", version.into()),
+        ])
+    });
+    let versions: Vec<Value> = versions.collect();
     let preferred = versions.first().cloned().unwrap_or_default();
     object([
         ("name", Value::from(group.name.clone())),

@@ -26,6 +26,7 @@ pub use resource::Resource;
 pub struct Catalog {
     groups: OrdMap<Text, Arc<Group>>,
     definitions: HashMap<Text, Arc<Placement>>,
+    announced: HashMap<Text, Announced>,
     documents: Arc<discovery::Documents>,
     builtin_pieces: Arc<openapi::pieces::BuiltinPieces>,
 }
@@ -47,6 +48,13 @@ pub struct GroupVersion {
     pub version: Text,
     pub resources: OrdMap<Text, Arc<Resource>>,
     pub(crate) fragments: Arc<discovery::Fragments>,
+}
+
+/// What a definition wants to serve and does not yet: lists of groups and versions name it nevertheless.
+#[derive(Clone)]
+pub struct Announced {
+    pub group: Text,
+    pub versions: Vec<Text>,
 }
 
 /// Where the resources of a definition are.
@@ -121,11 +129,35 @@ impl Catalog {
         catalog
     }
 
+    /// The same catalog with what a definition announces, if anything.
+    #[must_use]
+    pub fn announcing(mut self, name: &str, announced: Option<Announced>) -> Self {
+        if let Some(announced) = announced {
+            self.announced.insert(name.into(), announced);
+        }
+        self
+    }
+
+    /// The versions of a group as its documents list them, the best one first: those that are served, and those
+    /// that only are announced.
+    pub fn listed_versions(&self, group: &Group) -> Vec<Text> {
+        let mut versions: Vec<Text> = group.versions.iter().map(|version| version.version.clone()).collect();
+        let announced = self.announced.values().filter(|announced| announced.group == group.name);
+        let more: Vec<&Text> = announced.flat_map(|announced| &announced.versions).collect();
+        if !more.is_empty() {
+            versions.extend(more.into_iter().cloned());
+            versions.sort_by(|left, right| version::compare(right, left));
+            versions.dedup();
+        }
+        versions
+    }
+
     /// The same catalog without a definition's resources.
     #[must_use]
     pub fn without_definition(&self, name: &str) -> Self {
         let mut catalog = self.clone();
         catalog.documents = Arc::default();
+        catalog.announced.remove(name);
         let Some(placement) = catalog.definitions.remove(name) else { return catalog };
         let Some(group) = catalog.groups.get(&placement.group) else { return catalog };
         let mut group = Group::clone(group);

@@ -13,10 +13,10 @@ use store::Revision;
 use super::names::{self, Role, kind_names, resource_names};
 use super::{Again, delete_all, follow, look_again, next_change, remove, tree, write};
 use crate::Server;
-use crate::catalog::Resource;
 use crate::catalog::builtin::CLEANUP_FINALIZER;
 use crate::catalog::definition::{self, text};
 use crate::catalog::resource::Source;
+use crate::catalog::{Catalog, Resource};
 use crate::conditions::{self, Condition};
 use crate::verbs::write::{is_deleting, metadata_mut, metadata_text};
 
@@ -29,6 +29,18 @@ fn definitions(server: &Server) -> Option<Arc<Cache>> {
     Some(resource.cache.clone())
 }
 
+/// The catalog with what a definition brings, or announces.
+fn serve(
+    catalog: &Catalog,
+    server: &Server,
+    definitions: &Arc<Cache>,
+    name: &str,
+    definition: &Value,
+) -> Catalog {
+    let resources = definition::resources(server, definitions, definition);
+    catalog.with_definition(name, resources).announcing(name, definition::announced(definition))
+}
+
 /// Serves every definition that is established already, in one step.
 pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error> {
     let Some(cache) = definitions(server) else { return Ok(()) };
@@ -36,8 +48,7 @@ pub(super) async fn catch_up(server: &Arc<Server>) -> Result<(), registry::Error
     let mut catalog = server.catalog.load().as_ref().clone();
     for entry in cache.snapshot(applied).objects.values() {
         if let Some(definition) = tree(&entry.object) {
-            let resources = definition::resources(server, &cache, &definition);
-            catalog = catalog.with_definition(entry.object.name(), resources);
+            catalog = serve(&catalog, server, &cache, entry.object.name(), &definition);
         }
     }
     server.catalog.store(Arc::new(catalog));
@@ -225,8 +236,7 @@ impl Keeper {
             // Deleted and made anew before this was seen: watches on the old one end.
             self.withdraw(group, name, text(value, &["spec", "names", "plural"]));
         }
-        let resources = definition::resources(&self.server, &self.cache, value);
-        let catalog = self.server.catalog.load().with_definition(name, resources);
+        let catalog = serve(&self.server.catalog.load(), &self.server, &self.cache, name, value);
         self.server.catalog.store(Arc::new(catalog));
     }
 

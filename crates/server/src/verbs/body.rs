@@ -10,10 +10,10 @@ use meta::status::Status;
 use meta::wire::negotiate::{ALL_MEDIA_TYPES, MediaType, negotiate_input};
 use meta::wire::{json, yaml};
 use meta::{FieldError, FieldPath, Map, Text, Value};
-use schema::typed::go_text;
+use schema::go_text;
 
 use super::options::FieldValidation;
-use super::{Call, Warnings};
+use super::{Call, Warnings, text_order};
 use crate::catalog::Resource;
 use crate::catalog::form::Form;
 
@@ -199,8 +199,11 @@ fn decode(
     };
     let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
     if resource.is_builtin() && !apart {
-        // Typed decoding finds both in one pass; unknown fields are told first here.
-        findings = unknown.chain(findings).collect();
+        // Typed decoding finds both in one pass.
+        findings.extend(unknown);
+        if findings.len() > 1 {
+            text_order::sort(&mut findings, &text(&value));
+        }
     } else {
         findings.extend(unknown);
     }

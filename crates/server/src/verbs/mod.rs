@@ -15,6 +15,7 @@ pub mod propagation;
 mod scale;
 mod select;
 pub mod table;
+mod text_order;
 mod update;
 pub mod watch;
 pub mod write;

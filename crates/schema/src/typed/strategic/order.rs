@@ -4,7 +4,7 @@ use meta::{Map, Value};
 
 use super::{BAD_SET_ORDER, MARKER, SET_ORDER, Schema, StrategicError, bad_type, find, holds_maps, internal};
 use super::{merge_key, merge_list, no_merge_key, strategy, without_directives};
-use crate::typed::go_text::plain;
+use crate::go_text::plain;
 
 const LIST: &str = "[]interface {}";
 

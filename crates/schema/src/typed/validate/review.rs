@@ -4,7 +4,7 @@ use meta::{FieldError, FieldPath, Map, Value};
 
 use super::{ROOT, invalid_as, selector};
 use crate::typed::access::{int, list, members, present, text};
-use crate::typed::go_text::in_declared_order;
+use crate::typed::declared_order::in_declared_order;
 use crate::typed::types::meta_struct;
 
 const TEN_MINUTES: i64 = 600;

@@ -1,10 +1,10 @@
-//! Values as Go's formatting verbs print them: the reference's messages show them that way.
+//! Values and their types as Go's formatting verbs print them: the reference's messages show them that way.
 
 use meta::Value;
 use meta::go_fmt::{float_v, quote};
 
 /// The verb of path elements: strings quoted, the rest plain.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::String(text) => quote(text),
@@ -18,8 +18,15 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// `%v`
-pub(super) fn plain(value: &Value) -> String {
+/// `%v` of a decoded JSON value.
+///
+/// ```
+/// use meta::wire::json;
+/// use crest_schema::go_text::plain;
+/// let value = json::parse(br#"{"b":[1,"x",null],"a":true}"#).unwrap().value;
+/// assert_eq!(plain(&value), "map[a:true b:[1 x <nil>]]");
+/// ```
+pub fn plain(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::Bool(value) => value.to_string(),
@@ -36,7 +43,7 @@ pub(super) fn plain(value: &Value) -> String {
 }
 
 /// `%#v`
-pub(super) fn syntax(value: &Value) -> String {
+pub(crate) fn syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
         Value::String(text) => quote(text),
@@ -53,7 +60,7 @@ pub(super) fn syntax(value: &Value) -> String {
 }
 
 /// `%T`
-pub(super) fn type_name(value: &Value) -> &'static str {
+pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
@@ -65,8 +72,17 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
+/// The reflect kind of a decoded JSON value.
+pub(crate) fn kind_name(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+        other => type_name(other),
+    }
+}
+
 /// A float in JSON: an exponent below 1e-6 and from 1e21.
-pub(super) fn json_float(value: f64) -> String {
+pub(crate) fn json_float(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) { exponent(value) } else { format!("{value}") }
 }
