@@ -162,3 +162,38 @@ async fn a_deletion_records_what_is_to_happen_to_dependents() {
         client.get(&path).await.expect(404);
     }
 }
+
+/// Nothing may come into being in a namespace behind the back of who empties it.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_a_namespace_that_writers_raced_with() {
+    const ROUNDS: usize = 12;
+    let crest = Crest::start(CREST);
+    let client = crest.client();
+    for round in 0..ROUNDS {
+        let namespace = format!("/api/v1/namespaces/race-{round}");
+        let maps = format!("{namespace}/configmaps");
+        let made = json!({"metadata": {"name": format!("race-{round}")}});
+        client.create("/api/v1/namespaces", &made).await.expect(201);
+        let selector = format!("fieldSelector=metadata.name=race-{round}&resourceVersion=0");
+        let mut watch = client.watch(&format!("/api/v1/namespaces?{selector}")).await;
+        let mut writers = JoinSet::new();
+        for _ in 0..4 {
+            let (client, maps) = (client.apart(), maps.clone());
+            writers.spawn(async move {
+                loop {
+                    let code = client.create(&maps, &json!({"metadata": {"generateName": "x-"}})).await.code;
+                    if code != 201 {
+                        return code;
+                    }
+                }
+            });
+        }
+        client.delete(&namespace).await.expect(200);
+        for code in writers.join_all().await {
+            assert!(matches!(code, 403 | 404), "a namespace on its way out answered {code}");
+        }
+        watch.until(|event| event.kind == "DELETED").await;
+        let left = client.get(&maps).await.expect(200);
+        assert_eq!(left["items"], json!([]), "round {round}");
+    }
+}

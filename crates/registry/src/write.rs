@@ -43,20 +43,20 @@ impl NewObject {
 impl Registry {
     /// Writes an object under a key that must be free.
     pub async fn create(&self, cache: &Cache, key: &str, new: NewObject) -> Result<Arc<Object>, Error> {
-        self.create_if(cache, key, new, None).await
+        self.create_if(cache, key, new, &[]).await
     }
 
-    /// The same, if another object is unchanged; [`Error::Overtaken`] when it is not.
+    /// The same, if other objects are unchanged; [`Error::Overtaken`] when one is not.
     pub async fn create_if(
         &self,
         cache: &Cache,
         key: &str,
         new: NewObject,
-        guard: Option<Guard<'_>>,
+        guards: &[Guard<'_>],
     ) -> Result<Arc<Object>, Error> {
         let text = new.text.clone();
         let mut txn = new.into_txn(|text| Txn::create(Registry::key(cache, key), text));
-        txn.conditions.extend(guard.map(|Guard { cache, object }| Condition {
+        txn.conditions.extend(guards.iter().map(|Guard { cache, object }| Condition {
             key: Registry::key(cache, &object_key(object)),
             expect: Expect::At(object.revision),
         }));

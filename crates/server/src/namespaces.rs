@@ -1,15 +1,24 @@
 //! What the verbs ask about namespaces.
 
+use std::sync::Arc;
+
 use meta::status::{Cause, Status, cause};
+use registry::{Cache, Object};
 
 use crate::verbs::{Call, storage_status};
 
-/// Whether a namespace takes new objects: it must exist and not be on its way out.
+/// A namespace that took new objects when it was looked at.
+pub(crate) struct Open {
+    pub namespaces: Arc<Cache>,
+    pub namespace: Arc<Object>,
+}
+
+/// The namespace, if it takes new objects: it must exist and not be on its way out.
 ///
 /// Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go, v1.36.
-pub(crate) async fn may_hold_new(call: &Call, namespace: &str, name: &str) -> Result<(), Status> {
+pub(crate) async fn may_hold_new(call: &Call, namespace: &str, name: &str) -> Result<Option<Open>, Status> {
     let catalog = call.server.catalog.load();
-    let Some(namespaces) = catalog.resource("", "v1", "namespaces") else { return Ok(()) };
+    let Some(namespaces) = catalog.resource("", "v1", "namespaces") else { return Ok(None) };
     let registry = &call.server.registry;
     // What is at hand is good enough for the usual answer, as in the reference: asking a shared store would double the
     // time of every create. That a namespace is missing or leaving, the store itself must say.
@@ -23,7 +32,7 @@ pub(crate) async fn may_hold_new(call: &Call, namespace: &str, name: &str) -> Re
         return Err(Status::not_found(&namespaces.group_resource(), namespace));
     };
     if !found.deleting {
-        return Ok(());
+        return Ok(Some(Open { namespaces: namespaces.cache.clone(), namespace: found }));
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
     let status = Status::forbidden(&call.resource.group_resource(), name, why);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use meta::status::Status;
 use meta::{Text, Value};
-use registry::{Guard, NewObject, Object};
+use registry::{Cache, Guard, NewObject, Object};
 
 use super::options::{WriteKind, WriteOptions};
 use super::write::{
@@ -16,6 +16,7 @@ use super::write::{
 use super::{Answer, Call, body, storage_status};
 use crate::catalog::resource::Source;
 use crate::env;
+use crate::namespaces::{Open, may_hold_new};
 use crate::negotiate::Output;
 
 /// How often a name is made up anew when it turns out to be taken.
@@ -122,8 +123,8 @@ async fn store(
     }
 }
 
-/// Stores a new object: a custom one only while its definition stays, in the same transaction. So nothing comes
-/// into being behind the back of who deletes the objects of a definition, on whichever replica.
+/// Stores a new object while its namespace and, of a custom one, its definition stay, in the same transaction. So
+/// nothing comes into being behind the back of who empties a namespace or a definition, on whichever replica.
 async fn commit(
     call: &Call,
     key: &str,
@@ -131,25 +132,44 @@ async fn commit(
 ) -> Result<Result<Arc<Object>, registry::Error>, Status> {
     let new: NewObject = call.encoded(object);
     let (registry, cache) = (&call.server.registry, &call.resource.cache);
-    let Some(published) = &call.resource.published else {
-        return Ok(registry.create(cache, key, new).await);
-    };
-    let definitions = &published.definitions;
+    let name = metadata_text(object, "name");
     loop {
-        let definition = definitions.get(&published.name).filter(|found| found.uid() == published.uid);
-        let definition = definition.ok_or_else(super::not_found)?;
-        if definition.deleting {
-            return Err(terminating(call, metadata_text(object, "name")));
-        }
-        let guard = Guard { cache: definitions, object: &definition };
-        match registry.create_if(cache, key, new.clone(), Some(guard)).await {
+        let definition = definition(call, name)?;
+        let open = open_namespace(call, name).await?;
+        let of_definition = definition.as_ref().map(|(cache, object)| Guard { cache, object });
+        let of_namespace =
+            open.as_ref().map(|open| Guard { cache: &open.namespaces, object: &open.namespace });
+        let guards: Vec<Guard<'_>> = of_definition.into_iter().chain(of_namespace).collect();
+        match registry.create_if(cache, key, new.clone(), &guards).await {
             Err(registry::Error::Overtaken) => {
                 // Mostly a change that does not matter here, and soon seen.
-                registry.fresh(definitions).await.map_err(|error| storage_status(&error, call))?;
+                for guard in guards {
+                    registry.fresh(guard.cache).await.map_err(|error| storage_status(&error, call))?;
+                }
             }
             done => return Ok(done),
         }
     }
+}
+
+/// The definition of a custom resource as it is now.
+fn definition<'a>(call: &'a Call, name: &str) -> Result<Option<(&'a Cache, Arc<Object>)>, Status> {
+    let Some(published) = &call.resource.published else { return Ok(None) };
+    let definitions = &published.definitions;
+    let definition = definitions.get(&published.name).filter(|found| found.uid() == published.uid);
+    let definition = definition.ok_or_else(super::not_found)?;
+    if definition.deleting {
+        return Err(terminating(call, name));
+    }
+    Ok(Some((definitions, definition)))
+}
+
+/// The namespace that a new object comes into, which takes it; `None` for resources of the cluster.
+async fn open_namespace(call: &Call, name: &str) -> Result<Option<Open>, Status> {
+    if !call.resource.namespaced {
+        return Ok(None);
+    }
+    may_hold_new(call, call.namespace(), name).await
 }
 
 fn terminating(call: &Call, name: &str) -> Status {
@@ -201,8 +221,5 @@ async fn admit(call: &Call, object: &Value) -> Result<(), Status> {
     if let Source::Definition { terminating: true, .. } = call.resource.source {
         return Err(terminating(call, name));
     }
-    if call.resource.namespaced {
-        crate::namespaces::may_hold_new(call, call.namespace(), name).await?;
-    }
-    Ok(())
+    open_namespace(call, name).await.map(drop)
 }
