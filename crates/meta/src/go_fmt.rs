@@ -78,6 +78,19 @@ pub fn float_v(value: f64) -> String {
     format!("{value}")
 }
 
+/// `%T`: the type that the reference reads a value into.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int64",
+        Value::Float(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
 /// What Go's JSON reader calls a value that does not fit: `json: cannot unmarshal number into …`.
 pub fn json_kind(value: &Value) -> &'static str {
     match value {

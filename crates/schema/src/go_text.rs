@@ -1,7 +1,7 @@
 //! Values and their types as Go's formatting verbs print them: the reference's messages show them that way.
 
 use meta::Value;
-use meta::go_fmt::{float_v, quote};
+use meta::go_fmt::{float_v, quote, type_name};
 
 /// The verb of path elements: strings quoted, the rest plain.
 pub(crate) fn shown(value: &Value) -> String {
@@ -56,19 +56,6 @@ pub(crate) fn syntax(value: &Value) -> String {
             format!("map[string]interface {{}}{{{}}}", entries.join(", "))
         }
         scalar => plain(scalar),
-    }
-}
-
-/// `%T`
-pub(crate) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }
 

@@ -130,27 +130,15 @@ fn lookup<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
 
 fn of_type(value: &Value, expected: &str, path: &str) -> Result<(), String> {
     let path = path.strip_prefix('.').unwrap_or(path);
-    if go_type(value) == expected { Ok(()) } else { Err(accessor_error(path, value, expected)) }
+    if go_fmt::type_name(value) == expected { Ok(()) } else { Err(accessor_error(path, value, expected)) }
 }
 
 fn accessor_error(path: &str, value: &Value, expected: &str) -> String {
     format!(
         ".{path} accessor error: {} is of the type {}, expected {expected}",
         go_value(value),
-        go_type(value)
+        go_fmt::type_name(value)
     )
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
 
 /// `%v` of a decoded JSON value.

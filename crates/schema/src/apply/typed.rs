@@ -281,7 +281,7 @@ impl<'a> Check<'a> {
         }
         self.fail(match scalar {
             Scalar::Numeric => {
-                format!("expected numeric (int or float), got {}", go_text::type_name(value))
+                format!("expected numeric (int or float), got {}", meta::go_fmt::type_name(value))
             }
             Scalar::String => {
                 format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_text::syntax(value))

@@ -7,7 +7,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cel::{Duration, EvalError, Evaluated, Timestamp, Value as Cel};
-use meta::Value;
+use meta::{Value, go_fmt};
 
 use super::host::{Format, Kind};
 use crate::formats;
@@ -22,7 +22,7 @@ pub(super) fn double(value: &Value) -> Evaluated<'_> {
     match value {
         Value::Int(number) => Ok(Cel::Double(*number as f64)),
         Value::Float(number) => Ok(Cel::Double(*number)),
-        other => invalid(&format!("expected float, got {}", go_type(other))),
+        other => invalid(&format!("expected float, got {}", go_fmt::type_name(other))),
     }
 }
 
@@ -51,7 +51,7 @@ fn date_time(text: &str) -> Option<Timestamp> {
 
 /// What is said about a value of a wrong type.
 pub(super) fn mismatch<'a>(kind: &Kind<'_>, value: &Value) -> Evaluated<'a> {
-    let found = go_type(value);
+    let found = go_fmt::type_name(value);
     match kind {
         Kind::IntOrString => invalid("expected XIntOrString value to be either a string or integer"),
         Kind::Map(_) | Kind::Object(_) => invalid("expected a map for the provided schema with type=object"),
@@ -64,18 +64,5 @@ pub(super) fn mismatch<'a>(kind: &Kind<'_>, value: &Value) -> Evaluated<'a> {
             "invalid type, expected object, array, number, integer, boolean or string, or no type with \
              x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got ",
         )),
-    }
-}
-
-/// The type that the reference keeps a value in.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

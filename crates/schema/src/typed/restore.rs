@@ -3,10 +3,11 @@
 //! Upstream: apimachinery/pkg/runtime/converter.go, v1.36.
 
 use meta::Value;
+use meta::go_fmt::type_name;
 
 use super::types::{Kind, Shape, TypeRef};
 use super::{DecodeError, Decoded, decode, go_base64};
-use crate::go_text::{kind_name, type_name};
+use crate::go_text::kind_name;
 
 /// Makes a patched object what the reference would keep. On error the object is left half-way.
 pub fn restore(kind: Kind, object: &mut Value) -> Result<Decoded, DecodeError> {

@@ -8,10 +8,11 @@
 
 mod order;
 
+use meta::go_fmt::type_name;
 use meta::{Map, Value};
 
 use super::types::{Field, Kind, Shape, Struct, TypeId, TypeRef};
-use crate::go_text::{kind_name, plain, type_name};
+use crate::go_text::{kind_name, plain};
 
 const MARKER: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";

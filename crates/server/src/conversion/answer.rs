@@ -266,7 +266,7 @@ fn restored_metadata(original: &Value, converted: &Map) -> Result<Map, String> {
         None => return Err("missing metadata in converted object".to_owned()),
         Some(Value::Object(answered)) => answered,
         Some(other) => {
-            return Err(format!("invalid metadata of type {} in converted object", go_type(other)));
+            return Err(format!("invalid metadata of type {} in converted object", go_fmt::type_name(other)));
         }
     };
     let mut metadata = original.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -280,13 +280,13 @@ fn restored_metadata(original: &Value, converted: &Map) -> Result<Map, String> {
             Some(other) => {
                 return Err(format!(
                     "invalid metadata.{field} of type {} in converted object",
-                    go_type(other)
+                    go_fmt::type_name(other)
                 ));
             }
         };
         for (key, value) in new.iter() {
             if value.as_str().is_none() {
-                let found = go_type(value);
+                let found = go_fmt::type_name(value);
                 return Err(format!(
                     "metadata.{field}[{key}] must be a string, but is {found} in converted object"
                 ));
@@ -313,19 +313,6 @@ fn validate(field: &str, texts: &Map) -> Result<(), String> {
         return Ok(());
     }
     Err(meta::status::aggregate(errors.iter().map(ToString::to_string)))
-}
-
-/// The type that Go reads a value into.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
 
 #[cfg(test)]

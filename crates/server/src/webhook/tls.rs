@@ -71,6 +71,18 @@ fn system_roots() -> Arc<RootCertStore> {
     ROOTS.get_or_init(read).clone()
 }
 
+/// Whether nobody who is trusted vouches for a certificate. An authority that serves with its own certificate is
+/// such a stranger too unless it is listed.
+fn is_unknown_authority(error: &CertificateError) -> bool {
+    match error {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => true,
+        CertificateError::Other(OtherError(why)) => {
+            matches!(why.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
+        }
+        _ => false,
+    }
+}
+
 /// Believes what an authority vouches for, and a certificate that is itself in the bundle: many webhooks serve
 /// with the very certificate that they hand out as their authority.
 #[derive(Debug)]
@@ -98,9 +110,9 @@ impl ServerCertVerifier for Verifier {
         };
         vouched.or_else(|error| match error {
             _ if self.listed.contains(end_entity) => verify_listed(end_entity, server_name, now),
-            rustls::Error::InvalidCertificate(
-                CertificateError::UnknownIssuer | CertificateError::BadSignature,
-            ) => Err(unknown_authority(end_entity, &self.listed)),
+            rustls::Error::InvalidCertificate(error) if is_unknown_authority(&error) => {
+                Err(unknown_authority(end_entity, &self.listed))
+            }
             error => Err(error),
         })
     }
