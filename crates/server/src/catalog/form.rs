@@ -3,6 +3,8 @@
 //! Two forms of description, one interface: built-in kinds are described by types, custom ones by schemas.
 //! Behaviour that a built-in kind has of its own is a small pure function in [`super::builtin`].
 
+mod builtin;
+mod custom;
 mod versions;
 
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use jiff::Timestamp;
 use meta::gvk::{GroupKind, parse_api_version};
 use meta::names;
 use meta::object::{
-    FINALIZER_DELETE_DEPENDENTS, FINALIZER_ORPHAN_DEPENDENTS, Malformed, validate_object_meta,
+    FINALIZER_DELETE_DEPENDENTS, FINALIZER_ORPHAN_DEPENDENTS, validate_object_meta,
     validate_object_meta_update,
 };
 use meta::status::{Cause, Status, cause};
@@ -540,24 +542,6 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
-/// Whether a kind is none of the described ones but one of those that come with them: lists, options, answers.
-fn is_common(group: &str, version: &str, kind: &str) -> bool {
-    let of_all_groups = matches!(
-        kind,
-        "CreateOptions"
-            | "DeleteOptions"
-            | "GetOptions"
-            | "ListOptions"
-            | "PatchOptions"
-            | "UpdateOptions"
-            | "WatchEvent"
-    );
-    let of_core =
-        matches!(kind, "APIGroup" | "APIGroupList" | "APIResourceList" | "APIVersions" | "List" | "Status");
-    let is_list = kind.strip_suffix("List").is_some_and(|item| typed::kind(group, version, item).is_some());
-    is_list || (group.is_empty() && version == "v1" && (of_core || of_all_groups))
-}
-
 /// A new finalizer of a custom resource should say whose it is.
 ///
 /// Upstream: apiextensions-apiserver/pkg/registry/customresource/strategy.go, v1.36.
@@ -583,181 +567,6 @@ fn warn_of_finalizers(new: &Value, old: Option<&Value>) -> Vec<String> {
 /// The path of every object's metadata.
 fn metadata_path() -> FieldPath<'static> {
     FieldPath::ROOT.field("metadata")
-}
-
-impl BuiltinForm {
-    fn decode(
-        &self,
-        resource: &Resource,
-        value: &mut Value,
-        named: &NamedKind,
-    ) -> Result<Vec<String>, String> {
-        let own = named.kind == resource.names.kind && named.version.group == resource.group;
-        if own && self.is_retired(&named.version.version) {
-            return Ok(Vec::new()); // it is understood, and refused because of its version
-        }
-        if !own || named.version.version != resource.version {
-            return Err(self.foreign(resource, named, value));
-        }
-        if value.is_null() {
-            *value = Value::Object(Map::new());
-        }
-        let cleared = clears_owners(value);
-        let decoded = typed::decode(self.kind, value).map_err(|error| error.to_string())?;
-        if cleared {
-            clear_owners(value);
-        }
-        if let Value::Object(members) = value {
-            members.insert("apiVersion", resource.api_version());
-            members.insert("kind", resource.names.kind.clone());
-        }
-        self.default(value);
-        Ok(decoded.unknown)
-    }
-
-    /// What was merged becomes an object of the kind: amounts and times as the kind writes them, nothing that is
-    /// empty, and no value that cannot be read.
-    fn restore(&self, resource: &Resource, object: &mut Value) -> Result<(), Status> {
-        let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let kind = ["apiVersion", "kind"].map(|key| object.get(key).cloned());
-        typed::restore(self.kind, object).map_err(|error| {
-            let gvk = format!("{}/{}, Kind={}", resource.group, resource.version, resource.names.kind);
-            let context = format!("failed to convert new object (/{name}; {gvk}) to proper version");
-            Status::unknown(
-                500,
-                format!("{context}: unable to convert unstructured object to {gvk}: {error}"),
-            )
-        })?;
-        if let Value::Object(members) = object {
-            for (key, value) in ["apiVersion", "kind"].into_iter().zip(kind) {
-                set_or_remove(members, key, value);
-            }
-        }
-        Ok(())
-    }
-
-    fn default(&self, value: &mut Value) {
-        typed::default(self.kind, value);
-        (self.hooks.default)(value);
-    }
-
-    /// Versions that the reference still reads but no longer serves.
-    fn is_retired(&self, version: &str) -> bool {
-        matches!(
-            (self.resource.group, version),
-            ("apiextensions.k8s.io" | "events.k8s.io" | "coordination.k8s.io", "v1beta1")
-        )
-    }
-
-    /// Why a body of another kind cannot be taken for this one. It is read as what it says it is first.
-    fn foreign(&self, resource: &Resource, named: &NamedKind, value: &mut Value) -> String {
-        let (group, version) = (&named.version.group, &named.version.version);
-        let known = typed::kind(group, version, &named.kind);
-        if let Some(Err(error)) = known.map(|kind| typed::decode(kind, value)) {
-            return error.to_string();
-        }
-        if known.is_some() || is_common(group, version, &named.kind) {
-            let package = if resource.group.is_empty() {
-                "core"
-            } else {
-                resource.group.split('.').next().unwrap_or_default()
-            };
-            return format!(
-                "converting ({version}.{}) to ({package}.{}): unknown conversion",
-                named.kind, resource.names.kind
-            );
-        }
-        let scheme = match self.resource.group {
-            "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
-            _ => "pkg/api/legacyscheme/scheme.go:30",
-        };
-        format!(
-            "no kind \"{}\" is registered for version \"{}\" in scheme \"{scheme}\"",
-            named.kind, named.version
-        )
-    }
-}
-
-impl CustomForm {
-    fn prepare_update(&self, subresource: &str, new: &mut Value, old: &Value) {
-        if subresource == "status" {
-            return take_only_status(new, old);
-        }
-        let ignored: &[&str] = if self.status { &["metadata", "status"] } else { &["metadata"] };
-        if self.status
-            && let Value::Object(members) = new
-        {
-            set_or_remove(members, "status", old.get("status").cloned());
-        }
-        if differ_outside(old, new, ignored) {
-            let generation = old.at(&["metadata", "generation"]).and_then(Value::as_int).unwrap_or(0);
-            metadata_mut(new).insert("generation", generation + 1);
-        }
-    }
-
-    /// Everything that the schema and its rules find wrong. What they forgive is a warning.
-    fn check(&self, call: &Call, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-        let Some(schema) = &self.schema else { return };
-        let found = match (call.target().subresource.as_str(), old) {
-            ("status", Some(old)) => schema.validate_status(new, old, self.scale.as_ref()),
-            _ => schema.validate(new, old, self.scale.as_ref()),
-        };
-        errors.extend(found.errors);
-        found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
-    }
-
-    /// The same for an object that claims to be of another kind.
-    fn check_foreign(&self, call: &Call, new: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-        let Some(schema) = self.schema.as_ref().filter(|_| call.target().subresource != "status") else {
-            return;
-        };
-        let found = schema.validate_foreign(new, old);
-        errors.extend(found.errors);
-        found.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
-    }
-
-    fn decode(
-        &self,
-        resource: &Resource,
-        value: &mut Value,
-        named: &NamedKind,
-    ) -> Result<Vec<String>, String> {
-        let mut unknown = Vec::new();
-        let own_kind = named.kind == resource.names.kind && named.version.group == resource.group;
-        let schema = if own_kind { self.schema_of(&named.version.to_string()) } else { None };
-        match schema {
-            Some(schema) if !self.preserve_unknown => {
-                let shaped = schema.shape(value, Malformed::Reject, Some(&mut unknown));
-                shaped.map_err(|error| error.to_string())?;
-            }
-            _ => schema::coerce::coerce_metadata(value, Malformed::Reject, Some(&mut unknown))
-                .map_err(|error| error.to_string())?,
-        }
-        if let Some(schema) = schema {
-            schema.default(value);
-        } else if own_kind && self.schema.is_some() {
-            // A version that the definition does not have. It will be refused for that; of its fields none is
-            // known.
-            let members = value.as_object().into_iter().flat_map(Map::keys);
-            let known = ["apiVersion", "kind", "metadata"];
-            unknown.extend(members.filter(|key| !known.contains(key)).map(str::to_owned));
-        }
-        Ok(unknown)
-    }
-
-    /// The schema of one of the definition's versions.
-    fn schema_of(&self, api_version: &str) -> Option<&Arc<schema::Schema>> {
-        if api_version == self.ownership.api_version {
-            return self.schema.as_ref();
-        }
-        match &self.reads {
-            Reads::AsStored => None,
-            Reads::Converted(views) => {
-                let schemas = &views.converter().schemas;
-                schemas.iter().find(|(version, _)| version == api_version)?.1.as_ref()
-            }
-        }
-    }
 }
 
 /// The metadata of the old object, with the owners that the new one records.
