@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use testkit::{Client, Crest, Event, Watch, revision};
+use testkit::{Client, Crest, Event, Watch, revision, soon};
+use tokio::sync::watch;
 
 const CREST: &str = env!("CARGO_BIN_EXE_crest");
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -36,7 +37,12 @@ fn is_established(event: &Event) -> bool {
 
 /// Creates objects on both paths, of which one is right at a time, until told to stop. Gives the revisions of those
 /// that were acknowledged.
-async fn write(client: Client, writer: usize, stop: Arc<AtomicBool>) -> Vec<u64> {
+async fn write(
+    client: Client,
+    writer: usize,
+    stop: Arc<AtomicBool>,
+    written: watch::Sender<usize>,
+) -> Vec<u64> {
     let mut acknowledged = Vec::new();
     let mut number = 0_u32;
     while !stop.load(Ordering::Relaxed) {
@@ -48,7 +54,10 @@ async fn write(client: Client, writer: usize, stop: Arc<AtomicBool>) -> Vec<u64>
         let path = if number.is_multiple_of(2) { IN_NAMESPACE } else { EVERYWHERE };
         let answer = client.create(path, &object).await;
         match answer.code {
-            201 => acknowledged.push(revision(&answer.json())),
+            201 => {
+                acknowledged.push(revision(&answer.json()));
+                written.send_modify(|count| *count += 1);
+            }
             // The definition is going, gone, or of the other scope.
             403..=405 => {}
             _ => panic!("{:?}", answer.failure()),
@@ -95,8 +104,10 @@ async fn a_definition_made_anew_has_nothing_of_the_old_one_whatever_goes_on() {
     let client = crest.client();
     let mut following = client.watch(&format!("{DEFINITIONS}?resourceVersion=0")).await;
     let stop = Arc::new(AtomicBool::new(false));
-    let writers: Vec<_> =
-        (0..WRITERS).map(|writer| tokio::spawn(write(client.apart(), writer, stop.clone()))).collect();
+    let (written, mut progress) = watch::channel(0);
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|writer| tokio::spawn(write(client.apart(), writer, stop.clone(), written.clone())))
+        .collect();
 
     let mut lives = Vec::new();
     for round in 0..ROUNDS {
@@ -113,6 +124,9 @@ async fn a_definition_made_anew_has_nothing_of_the_old_one_whatever_goes_on() {
         let watch = client.watch(&format!("{EVERYWHERE}?resourceVersion={}", revision(&list))).await;
         let from = revision(&list);
         let seen = tokio::spawn(follow_to_the_end(watch, list));
+        // Deleted in the midst of writing, however fast this is.
+        let before = *progress.borrow();
+        soon("a write", progress.wait_for(|count| *count > before)).await.expect("writers go on");
         let gone = delete(&client, &mut following).await;
         lives.push((from + 1, gone, seen));
     }
