@@ -10,6 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -20,6 +21,8 @@ use certificates::Certificates;
 
 const CLIENT_PORT: u16 = 2379;
 const PEER_PORT: u16 = 2380;
+/// An election cannot be waited for, only asked about.
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 /// What every version says once it takes part in the cluster and listens.
 const READY: &[&str] =
     &["ready to serve client requests", "serving client traffic", "serving insecure client requests"];
@@ -234,8 +237,19 @@ impl Etcd {
         assert!(done, "{answer}");
     }
 
-    /// The whole answer to a request to the gateway.
+    /// The whole answer to a request to the gateway, asked again while the members elect a leader.
     fn ask(&self, member: usize, path: &str, body: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let answer = self.ask_once(member, path, body);
+            if !answer.contains("503 Service Unavailable") || Instant::now() > deadline {
+                return answer;
+            }
+            std::thread::sleep(BETWEEN_QUESTIONS);
+        }
+    }
+
+    fn ask_once(&self, member: usize, path: &str, body: &str) -> String {
         let request = format!("POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         let mut answer = String::new();
         let asked = TcpStream::connect(self.address(member)).and_then(|mut stream| {
@@ -289,7 +303,11 @@ mod tests {
         etcd.pause(2);
         etcd.compact(0);
         etcd.resume(2);
-        assert!((0..3).all(|member| is_healthy(&etcd, member)));
+        let deadline = Instant::now() + PATIENCE;
+        while !(0..3).all(|member| is_healthy(&etcd, member)) {
+            assert!(Instant::now() < deadline, "the cluster does not come back");
+            std::thread::sleep(BETWEEN_QUESTIONS);
+        }
     }
 
     #[test]

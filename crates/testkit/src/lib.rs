@@ -6,7 +6,7 @@
 //! three members that can be killed and paused, [`Proxy`] a network before it that can be cut,
 //! [`Webhook`] a webhook for it to call.
 //!
-//! Nothing here sleeps to wait for a state. What has not happened within [`PATIENCE`] fails the test.
+//! Nothing here sleeps to wait for a state of Crest. What has not happened within [`PATIENCE`] fails the test.
 
 mod client;
 mod crest;
