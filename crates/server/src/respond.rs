@@ -29,7 +29,7 @@ use crate::catalog::packed::Packed;
 use crate::negotiate::{Media, Output, Shown};
 use crate::verbs::{Answer, ListAnswer, table};
 use gzip::Gzip;
-use list::{ListMessage, ListText, Pieces};
+use list::{Indented, ListMessage, ListText, Pieces};
 
 /// The body of every response.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -142,11 +142,14 @@ fn list_response(list: ListAnswer, output: &Output, context: &Context<'_>) -> Re
         };
     }
     let text = ListText::new(list, output, context);
-    if output.media != Media::Json {
-        let whole: Vec<u8> = text.flatten().collect();
-        return bytes(200, content_type, laid_out(whole.into(), output.media), context.gzip);
+    match output.media {
+        Media::PrettyJson => pieces_response(content_type, Indented::new(text), context),
+        Media::Yaml => {
+            let whole: Vec<u8> = text.flatten().collect();
+            bytes(200, content_type, laid_out(whole.into(), output.media), context.gzip)
+        }
+        Media::Json | Media::Protobuf => pieces_response(content_type, text, context),
     }
-    pieces_response(content_type, text, context)
 }
 
 /// A response that is made as it is sent, unless it is small.

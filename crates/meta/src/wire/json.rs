@@ -18,4 +18,4 @@ mod tests;
 pub use error::JsonError;
 pub use part::{Wanted, parse_part};
 pub use read::{MAX_DEPTH, MAX_DUPLICATES, Parsed, parse};
-pub use write::{encode, encode_pretty, encode_str, indent, to_string, to_vec};
+pub use write::{Indenter, encode, encode_pretty, encode_str, indent, to_string, to_vec};

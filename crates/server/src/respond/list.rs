@@ -23,6 +23,35 @@ pub(super) trait Pieces: Iterator<Item = Vec<u8>> {
     fn size_hint_bytes(&self) -> usize;
 }
 
+/// A JSON text laid out for people while it is made.
+pub(super) struct Indented<P> {
+    pieces: P,
+    indenter: json::Indenter,
+}
+
+impl<P: Pieces> Indented<P> {
+    pub(super) fn new(pieces: P) -> Self {
+        Indented { pieces, indenter: json::Indenter::default() }
+    }
+}
+
+impl<P: Pieces> Iterator for Indented<P> {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let piece = self.pieces.next()?;
+        let mut indented = Vec::with_capacity(2 * piece.len());
+        self.indenter.push(&piece, &mut indented);
+        Some(indented)
+    }
+}
+
+impl<P: Pieces> Pieces for Indented<P> {
+    fn size_hint_bytes(&self) -> usize {
+        self.pieces.size_hint_bytes()
+    }
+}
+
 /// A list as JSON.
 pub(super) struct ListText {
     head: Option<Vec<u8>>,

@@ -201,3 +201,17 @@ proptest! {
         let _ = parse(&[b"{\"", bytes.as_slice()].concat());
     }
 }
+
+#[test]
+fn a_text_is_laid_out_alike_however_it_is_cut() {
+    let text = br#"{"a":"x\"{,\\","b":[],"c":[{},{"d":[1,2]}],"e":{"f":"\\"}}
+"#;
+    let mut whole = Vec::new();
+    indent(text, &mut whole);
+    assert!(whole.ends_with(b"\n}"));
+    for size in 1..text.len() {
+        let (mut pieces, mut indenter) = (Vec::new(), Indenter::default());
+        text.chunks(size).for_each(|piece| indenter.push(piece, &mut pieces));
+        assert_eq!(pieces, whole, "in pieces of {size}");
+    }
+}

@@ -51,33 +51,52 @@ pub fn encode_pretty(value: &Value, out: &mut Vec<u8>) {
 /// assert_eq!(out, b"{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": \"{,\"\n}");
 /// ```
 pub fn indent(text: &[u8], out: &mut Vec<u8>) {
-    let (mut depth, mut in_string, mut escaped, mut just_opened) = (0, false, false, false);
-    for &byte in text.trim_ascii_end() {
-        if in_string {
-            out.push(byte);
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-            continue;
+    Indenter::default().push(text, out);
+}
+
+/// The same for a text that comes in pieces, cut anywhere.
+#[derive(Default)]
+pub struct Indenter {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    just_opened: bool,
+}
+
+impl Indenter {
+    pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
+        for &byte in piece {
+            if self.in_string {
+                out.push(byte);
+                self.in_string = self.escaped || byte != b'"';
+                self.escaped = !self.escaped && byte == b'\\';
+            } else if !byte.is_ascii_whitespace() {
+                self.structure(byte, out);
+            }
         }
+    }
+
+    /// A byte outside of strings.
+    fn structure(&mut self, byte: u8, out: &mut Vec<u8>) {
         let closes = matches!(byte, b'}' | b']');
-        match (std::mem::take(&mut just_opened), closes) {
+        match (std::mem::take(&mut self.just_opened), closes) {
             (true, false) => {
-                depth += 1;
-                next_line(false, depth, out);
+                self.depth += 1;
+                next_line(false, self.depth, out);
             }
             (false, true) => {
-                depth -= 1;
-                next_line(false, depth, out);
+                self.depth -= 1;
+                next_line(false, self.depth, out);
             }
             _ => {}
         }
         match byte {
-            b',' => next_line(true, depth, out),
+            b',' => next_line(true, self.depth, out),
             b':' => out.extend_from_slice(b": "),
             _ => out.push(byte),
         }
-        just_opened = matches!(byte, b'{' | b'[');
-        in_string = byte == b'"';
+        self.just_opened = matches!(byte, b'{' | b'[');
+        self.in_string = byte == b'"';
     }
 }
 
