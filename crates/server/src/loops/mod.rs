@@ -21,7 +21,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::select_all;
 use meta::Value;
-use registry::{At, Cache, NewObject, Object, Objects, Start, Watcher};
+use registry::{At, Cache, NewObject, Object, Objects, Start, Watcher, in_namespace};
 use tokio::sync::futures::OwnedNotified;
 use tokio::task::JoinSet;
 
@@ -159,10 +159,7 @@ async fn delete_all(server: &Server, cache: &Cache, namespace: &str) -> Result<u
     let applied = server.registry.fresh(cache).await?;
     let objects = cache.snapshot(applied).objects;
     let mut left = 0;
-    for entry in objects.values() {
-        if !namespace.is_empty() && entry.object.namespace() != namespace {
-            continue;
-        }
+    for entry in in_namespace(&objects, namespace) {
         if !delete_one(server, cache, &entry.object).await? {
             left += 1;
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meta::{Text, Value};
-use registry::{Cache, Object};
+use registry::{Cache, Object, in_namespace};
 use store::Revision;
 
 use super::{Again, delete_all, follow, look_again, next_change, remove, tree, write};
@@ -84,10 +84,7 @@ async fn empty(server: &Arc<Server>, cache: &Arc<Cache>, namespace: &Object) -> 
 fn finalizers_in(caches: &[Arc<Cache>], namespace: &str) -> BTreeMap<Text, usize> {
     let mut counts = BTreeMap::new();
     for cache in caches {
-        for entry in cache.snapshot(Revision::ZERO).objects.values() {
-            if entry.object.namespace() != namespace {
-                continue;
-            }
+        for entry in in_namespace(&cache.snapshot(Revision::ZERO).objects, namespace) {
             if let Some(value) = tree(&entry.object) {
                 for finalizer in meta::Meta::of(&value).finalizers() {
                     *counts.entry(Text::from(finalizer)).or_default() += 1;
